@@ -528,7 +528,7 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
     let mut plain = items[0].clone();
     plain["assets"] = Value::Null;
     refused("plain.json", plain, "has no assets");
-    // A catalogue of a server names no file of this machine.
+    // A catalogue of a server names no file of this machine: a path is that of its server.
     let mut local = items[1].clone();
     local["assets"]["red"]["href"] = workspace
         .path("catalogue/data/scene_1/red.tif")
@@ -538,6 +538,12 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
     create(&workspace, "catalogue/local.json", &[]).expect_code(0);
     let server = Server::of(&workspace.path("catalogue"));
     let ran = create(&workspace, &server.url("local.json"), &[]).expect_code(2);
+    assert!(ran.stderr.contains("the asset red of scene_1"), "{ran}");
+    let path = local["assets"]["red"]["href"].as_str().expect("a path");
+    let url = format!("file://{path}");
+    local["assets"]["red"]["href"] = url.into();
+    write_json(&workspace, "catalogue/url.json", &local);
+    let ran = create(&workspace, &server.url("url.json"), &[]).expect_code(2);
     assert!(
         ran.stderr.contains("a remote catalogue can't name"),
         "{ran}"

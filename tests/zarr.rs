@@ -268,6 +268,66 @@ fn zipped(members: &[(&str, &[u8])], method: zip::CompressionMethod) -> Vec<u8> 
     archive.finish().expect("ends").into_inner()
 }
 
+/// The members of an array of doubles in a store of version 2: its name, its dimensions with their
+/// lengths, its units, and values in steps from the first.
+fn array_of_doubles(
+    name: &str,
+    dimensions: &[(&str, usize)],
+    units: &str,
+    (first, step): (f64, f64),
+) -> Vec<(String, Vec<u8>)> {
+    let (names, shape): (Vec<&str>, Vec<usize>) = dimensions.iter().copied().unzip();
+    let count: usize = shape.iter().product();
+    let values = (0..count).flat_map(|at| (first + step * at as f64).to_le_bytes());
+    let header = json!({
+        "zarr_format": 2, "shape": shape, "chunks": shape, "dtype": "<f8", "compressor": null,
+        "fill_value": null, "filters": null, "order": "C",
+    });
+    let attributes = json!({ "_ARRAY_DIMENSIONS": names, "units": units });
+    let chunk = vec!["0"; names.len()].join(".");
+    vec![
+        (format!("{name}/.zarray"), header.to_string().into_bytes()),
+        (
+            format!("{name}/.zattrs"),
+            attributes.to_string().into_bytes(),
+        ),
+        (format!("{name}/{chunk}"), values.collect()),
+    ]
+}
+
+#[test]
+fn stores_in_degrees_without_a_system_are_on_wgs_84_where_rows_are_of_latitudes() {
+    const DEGREES: [&str; 2] = ["degrees_north", "degrees_east"];
+    const LAT: (&str, usize) = ("lat", 6);
+    const LON: (&str, usize) = ("lon", 8);
+    let workspace = Workspace::new();
+    for (at, (units, plane, rasters, wanted)) in [
+        (DEGREES, [LAT, LON], &["tas"][..], Some("EPSG:4326")),
+        (DEGREES, [LAT, LON], &["pr", "tas"], Some("EPSG:4326")),
+        (DEGREES, [LON, LAT], &["tas"], None),
+        (["m", "m"], [LAT, LON], &["tas"], None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut members = vec![(".zgroup".to_owned(), br#"{"zarr_format": 2}"#.to_vec())];
+        members.extend(array_of_doubles("lat", &[LAT], units[0], (45.0, -1.0)));
+        members.extend(array_of_doubles("lon", &[LON], units[1], (10.0, 1.0)));
+        for name in rasters {
+            members.extend(array_of_doubles(name, &plane, "K", (270.0, 0.5)));
+        }
+        let members: Vec<(&str, &[u8])> = members
+            .iter()
+            .map(|(name, bytes)| (name.as_str(), bytes.as_slice()))
+            .collect();
+        let bytes = zipped(&members, zip::CompressionMethod::Stored);
+        let file = workspace.write(&format!("{at}.zarr.zip"), bytes);
+        let info = raster::describe(&RasterSource::member(AssetPath::file(file)));
+        let info = info.expect("a raster");
+        assert_eq!(info.crs_code.as_deref(), wanted, "{at}: {info:?}");
+    }
+}
+
 #[test]
 fn members_of_a_store_are_found_in_it_alone() {
     let workspace = Workspace::new();

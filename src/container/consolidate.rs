@@ -33,7 +33,7 @@ use crate::table::{Compression, ParquetOptions, ParquetSink};
 
 /// The row number within the part. Parts of older tools have no such column; the current Python
 /// reader joins levels on it.
-const CURRENT: &str = "internal:current_id";
+const CURRENT_ID: &str = "internal:current_id";
 /// Default zstd level of an index; see [`index_parquet`].
 const INDEX_LEVEL: i32 = 3;
 /// The column with the part's file name.
@@ -78,25 +78,25 @@ pub fn consolidate(options: &ConsolidateOptions, ctx: &JobContext) -> Result<Bui
         let error = Error::usage("the datasets of an index with tables need the same columns");
         return Err(error.hint("only a TACOLLECTION can do without the check of schemas"));
     }
-    let gathered = Gathered::read(&options.inputs, options.skip_schema_check, ctx)?;
+    let parts_to_index = PartsToIndex::read(&options.inputs, options.skip_schema_check, ctx)?;
     let built = match options.format {
-        Format::Tacocat => write_folder(&gathered, options, ctx),
-        Format::TacocatFile => write_file(&gathered, options, ctx),
-        Format::Tacollection => write_collection_file(&gathered, options),
+        Format::Tacocat => write_folder(&parts_to_index, options, ctx),
+        Format::TacocatFile => write_file(&parts_to_index, options, ctx),
+        Format::Tacollection => write_collection_file(&parts_to_index, options),
         other => Err(Error::usage(format!(
             "{} is not an index over other datasets",
             other.description()
         ))),
     }?;
     if is_remote(&built.path) && options.format != Format::Tacollection {
-        read_back(&built, ctx)?;
+        compare_stored_index(&built, ctx)?;
     }
     Ok(built)
 }
 
 /// Opens an index that was written to a store as its readers do, and compares its rows with those
 /// of the parts.
-fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
+fn compare_stored_index(built: &Built, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Reading it back"), None);
     let reader = super::open(&built.path, ctx)?;
     let found = (0..reader.levels().count())
@@ -122,14 +122,14 @@ fn read_back(built: &Built, ctx: &JobContext) -> Result<()> {
 
 /// Parquet settings of an index: [`INDEX_LEVEL`] unless a level was requested. For 200,000 rows of
 /// scene metadata the level of single datasets takes five times as long and saves no bytes.
-fn index_parquet(asked: &ParquetOptions) -> ParquetOptions {
-    let level = match asked.compression {
-        Compression::Zstd => asked.level.or(Some(INDEX_LEVEL)),
-        _ => asked.level,
+fn index_parquet(requested: &ParquetOptions) -> ParquetOptions {
+    let level = match requested.compression {
+        Compression::Zstd => requested.level.or(Some(INDEX_LEVEL)),
+        _ => requested.level,
     };
     ParquetOptions {
         level,
-        ..asked.clone()
+        ..requested.clone()
     }
 }
 
@@ -197,8 +197,8 @@ fn not_a_zip_error(path: &Path, format: Format) -> Error {
     })
 }
 
-/// What was found in a part.
-struct LookedAt {
+/// A part that was opened and compared.
+struct InspectedPart {
     facts: PartFacts,
     samples: u64,
     roots: u64,
@@ -208,7 +208,7 @@ struct LookedAt {
 }
 
 /// Facts of all parts, collected before anything is written.
-struct Gathered {
+struct PartsToIndex {
     paths: Vec<PathBuf>,
     parts: Vec<PartFacts>,
     first: Collection,
@@ -216,14 +216,14 @@ struct Gathered {
     samples: u64,
     roots: u64,
     /// Columns and trees were not compared.
-    unchecked: bool,
+    skips_comparison: bool,
     /// The versions of the parts, which are opened again for each level.
     version: DatasetVersion,
     stamps: Vec<Arc<Stamp>>,
 }
 
-impl Gathered {
-    fn read(inputs: &[PathBuf], unchecked: bool, ctx: &JobContext) -> Result<Self> {
+impl PartsToIndex {
+    fn read(inputs: &[PathBuf], skips_comparison: bool, ctx: &JobContext) -> Result<Self> {
         let Some(first_path) = inputs.first() else {
             return Err(Error::usage("no datasets are given"));
         };
@@ -248,11 +248,11 @@ impl Gathered {
         );
         let first_file = opened.file().clone();
         drop(opened);
-        let looked: Vec<LookedAt> = try_map(inputs, |_, path| {
+        let looked: Vec<InspectedPart> = try_map(inputs, |_, path| {
             ctx.check()?;
             let zip = open_part(path, ctx)?;
             let name = name_of(path)?;
-            if !unchecked {
+            if !skips_comparison {
                 check_schemas(&schemas, &first_name, &schemas_of(&zip), &name)
                     .map_err(|error| error.at_path(path))?;
             }
@@ -268,7 +268,7 @@ impl Gathered {
                 name,
             };
             ctx.step(1);
-            Ok(LookedAt {
+            Ok(InspectedPart {
                 facts,
                 samples,
                 roots: zip.levels().rows(0) as u64,
@@ -302,7 +302,7 @@ impl Gathered {
             schemas,
             samples,
             roots,
-            unchecked,
+            skips_comparison,
             version,
             stamps,
         })
@@ -316,8 +316,8 @@ impl Gathered {
             .iter()
             .filter(|field| field.name() != SOURCE);
         let mut fields: Vec<Field> = stored.map(|field| field.as_ref().clone()).collect();
-        if self.schemas.len() > 1 && !fields.iter().any(|field| field.name() == CURRENT) {
-            fields.push(Field::new(CURRENT, DataType::Int64, true));
+        if self.schemas.len() > 1 && !fields.iter().any(|field| field.name() == CURRENT_ID) {
+            fields.push(Field::new(CURRENT_ID, DataType::Int64, true));
         }
         fields.push(Field::new(SOURCE, DataType::Utf8, true));
         if self.paths.len() > 1 {
@@ -342,7 +342,7 @@ impl Gathered {
             ctx.check()?;
             let zip = ZipReader::open(path)?;
             expect_part(path, zip.file(), stamp)?;
-            let right = if level > 0 && !zip.positions_hold(level, ctx)? {
+            let true_positions = if level > 0 && !zip.positions_hold(level, ctx)? {
                 Some(zip.true_positions(level, ctx)?)
             } else {
                 None
@@ -354,9 +354,15 @@ impl Gathered {
             let written = head.for_each_batch(ctx, &mut |batch| {
                 let rows = row..row + batch.num_rows();
                 row = rows.end;
-                let right = right.as_ref().and_then(|right| right.get(rows.clone()));
+                let true_positions = true_positions
+                    .as_ref()
+                    .and_then(|positions| positions.get(rows.clone()));
                 sink.write(&index_part_rows(
-                    &batch, rows.start, &schema, &part.name, right,
+                    &batch,
+                    rows.start,
+                    &schema,
+                    &part.name,
+                    true_positions,
                 )?)
             });
             written.map_err(|error| {
@@ -376,7 +382,7 @@ impl Gathered {
 
     /// COLLECTION.json of the index without the list of parts.
     fn collection(&self) -> Result<serde_json::Map<String, serde_json::Value>> {
-        let mut fields = merge_collection_fields(&self.first, &self.parts, self.unchecked)?;
+        let mut fields = merge_collection_fields(&self.first, &self.parts, self.skips_comparison)?;
         // The first part's, as the Python tools do, unless the index adds the row numbers that
         // older parts lack.
         if self.first.get("taco:field_schema").is_none() || self.adds_numbers() {
@@ -399,7 +405,7 @@ impl Gathered {
             && self
                 .schemas
                 .iter()
-                .any(|schema| schema.field_with_name(CURRENT).is_err())
+                .any(|schema| schema.field_with_name(CURRENT_ID).is_err())
     }
 
     fn build_result(&self, path: PathBuf, options: &ConsolidateOptions, bytes: u64) -> Built {
@@ -413,34 +419,35 @@ impl Gathered {
     }
 }
 
-/// Converts rows of a part, starting at row `first`, into rows of the index.
+/// Converts rows of a part, starting at row `first`, into rows of the index. `true_positions` are
+/// offset and size of each row where the columns of the part are wrong.
 fn index_part_rows(
     batch: &RecordBatch,
     first: usize,
     schema: &Arc<Schema>,
     source: &str,
-    right: Option<&[Option<(i64, i64)>]>,
+    true_positions: Option<&[Option<(i64, i64)>]>,
 ) -> Result<RecordBatch> {
     let failed = |error: arrow::error::ArrowError| {
         Error::internal("rows of a part don't fit the index").because(error)
     };
     let mut columns: Vec<ArrayRef> = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
-        let corrected = match (field.name().as_str(), right) {
+        let corrected = match (field.name().as_str(), true_positions) {
             (SOURCE, _) => {
                 columns.push(Arc::new(StringArray::from_iter_values(
                     std::iter::repeat_n(source, batch.num_rows()),
                 )));
                 continue;
             }
-            ("internal:offset", Some(right)) => Some(
-                right
+            ("internal:offset", Some(true_positions)) => Some(
+                true_positions
                     .iter()
                     .map(|range| range.map(|range| range.0))
                     .collect::<Int64Array>(),
             ),
-            ("internal:size", Some(right)) => Some(
-                right
+            ("internal:size", Some(true_positions)) => Some(
+                true_positions
                     .iter()
                     .map(|range| range.map(|range| range.1))
                     .collect::<Int64Array>(),
@@ -448,7 +455,7 @@ fn index_part_rows(
             _ => None,
         };
         match corrected {
-            None if field.name() == CURRENT && batch.column_by_name(CURRENT).is_none() => {
+            None if field.name() == CURRENT_ID && batch.column_by_name(CURRENT_ID).is_none() => {
                 let first = first as i64;
                 columns.push(Arc::new(Int64Array::from_iter_values(
                     first..first + batch.num_rows() as i64,
@@ -524,17 +531,18 @@ fn pit_of(zip: &ZipReader, ctx: &JobContext) -> Result<PitSchema> {
 }
 
 fn write_folder(
-    gathered: &Gathered,
+    parts_to_index: &PartsToIndex,
     options: &ConsolidateOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
     let target = place_below(&options.target, ".tacocat");
     let output = PartialFolder::new(&target, options.overwrite)?;
     let mut bytes = 0;
-    for level in 0..gathered.schemas.len() {
+    for level in 0..parts_to_index.schemas.len() {
         let path = output.path().join(format!("level{level}.parquet"));
         let file = File::create_new(&path).io_at("write the index", &path)?;
-        let mut out = gathered.write_level(level, BufWriter::new(file), &options.parquet, ctx)?;
+        let mut out =
+            parts_to_index.write_level(level, BufWriter::new(file), &options.parquet, ctx)?;
         out.flush().io_at("write the index", &path)?;
         bytes += out
             .get_ref()
@@ -542,23 +550,23 @@ fn write_folder(
             .io_at("read the index", &path)?
             .len();
     }
-    let mut fields = gathered.collection()?;
-    fields.insert("taco:sources".into(), sources_of(&gathered.parts));
+    let mut fields = parts_to_index.collection()?;
+    fields.insert("taco:sources".into(), sources_of(&parts_to_index.parts));
     let collection = collection_bytes(&fields, b"    ")?;
     let path = output.path().join("COLLECTION.json");
     std::fs::write(&path, &collection).io_at("write the index", &path)?;
     ctx.check()?;
-    gathered.version.expect_unchanged()?;
+    parts_to_index.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.build_result(target, options, bytes + collection.len() as u64))
+    Ok(parts_to_index.build_result(target, options, bytes + collection.len() as u64))
 }
 
 fn write_file(
-    gathered: &Gathered,
+    parts_to_index: &PartsToIndex,
     options: &ConsolidateOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    if gathered.schemas.len() > MAX_LEVELS {
+    if parts_to_index.schemas.len() > MAX_LEVELS {
         return Err(Error::invalid(format!(
             "__TACOCAT__ has room for {MAX_LEVELS} levels"
         )));
@@ -570,9 +578,13 @@ fn write_file(
     let mut out = output.file();
     out.write_all(&[0; INDEX_SIZE]).map_err(failed)?;
     let mut end = INDEX_SIZE as u64;
-    for level in 0..gathered.schemas.len() {
-        let mut written =
-            gathered.write_level(level, BufWriter::new(output.file()), &options.parquet, ctx)?;
+    for level in 0..parts_to_index.schemas.len() {
+        let mut written = parts_to_index.write_level(
+            level,
+            BufWriter::new(output.file()),
+            &options.parquet,
+            ctx,
+        )?;
         written.flush().map_err(failed)?;
         let position = out.stream_position().map_err(failed)?;
         index.levels.push(HeaderEntry {
@@ -581,8 +593,8 @@ fn write_file(
         });
         end = position;
     }
-    let mut fields = gathered.collection()?;
-    fields.insert("_tacocat".into(), tacocat_of(&gathered.parts));
+    let mut fields = parts_to_index.collection()?;
+    fields.insert("_tacocat".into(), tacocat_of(&parts_to_index.parts));
     let collection = collection_bytes(&fields, b"  ")?;
     out.write_all(&collection).map_err(failed)?;
     index.collection = HeaderEntry {
@@ -592,23 +604,30 @@ fn write_file(
     out.seek(SeekFrom::Start(0)).map_err(failed)?;
     out.write_all(&index.to_bytes()).map_err(failed)?;
     ctx.check()?;
-    gathered.version.expect_unchanged()?;
+    parts_to_index.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.build_result(target, options, end + collection.len() as u64))
+    Ok(parts_to_index.build_result(target, options, end + collection.len() as u64))
 }
 
-fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> Result<Built> {
+fn write_collection_file(
+    parts_to_index: &PartsToIndex,
+    options: &ConsolidateOptions,
+) -> Result<Built> {
     let output = PartialFile::new(&options.target, options.overwrite)?;
-    let mut fields = merge_collection_fields(&gathered.first, &gathered.parts, gathered.unchecked)?;
-    fields.insert("taco:sources".into(), sources_of(&gathered.parts));
+    let mut fields = merge_collection_fields(
+        &parts_to_index.first,
+        &parts_to_index.parts,
+        parts_to_index.skips_comparison,
+    )?;
+    fields.insert("taco:sources".into(), sources_of(&parts_to_index.parts));
     let collection = collection_bytes(&fields, b"    ")?;
     output
         .file()
         .write_all(&collection)
         .io_at("write the collection", &options.target)?;
-    gathered.version.expect_unchanged()?;
+    parts_to_index.version.expect_unchanged()?;
     output.finish()?;
-    Ok(gathered.build_result(options.target.clone(), options, collection.len() as u64))
+    Ok(parts_to_index.build_result(options.target.clone(), options, collection.len() as u64))
 }
 
 #[cfg(test)]
@@ -616,7 +635,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_of_zips_stands_for_them_by_name() {
+    fn a_folder_of_zips_is_replaced_by_them_in_the_order_of_their_names() {
         let home = tempfile::tempdir().expect("a folder");
         for name in ["b.tacozip", "a.TACOZIP", "c.zip", "notes.txt", ".tacocat"] {
             std::fs::write(home.path().join(name), "x").expect("writes");

@@ -24,7 +24,7 @@ struct StoredLevel {
     rows: StoredRows,
     table: OnceLock<Arc<LevelTable>>,
     positions: OnceLock<Arc<BytePositions>>,
-    sources: OnceLock<Arc<RowParts>>,
+    row_parts: OnceLock<Arc<RowParts>>,
     variables: OnceLock<Arc<RowVariables>>,
 }
 
@@ -34,7 +34,7 @@ impl StoredLevel {
             rows,
             table: OnceLock::new(),
             positions: OnceLock::new(),
-            sources: OnceLock::new(),
+            row_parts: OnceLock::new(),
             variables: OnceLock::new(),
         }
     }
@@ -121,18 +121,19 @@ impl BytePositions {
     }
 }
 
-/// A value of a row; `None` for null and for a negative one.
+/// The value of a row; `None` for null, a negative number, and a row that does not exist.
 pub fn read_unsigned_cell(column: &Int64Array, row: usize) -> Option<u64> {
     let has_value = row < column.len() && column.is_valid(row);
     has_value.then(|| u64::try_from(column.value(row)).ok())?
 }
 
-/// The variable that is read of the file of each row of a level. `None` without such a column.
+/// For each row of a level, the variable that is read from its file: the column `cube:variable`,
+/// which is `None` for a level without it.
 #[derive(Debug, Default)]
 pub struct RowVariables(Option<StringArray>);
 
 impl RowVariables {
-    /// The variable of `row`; `None` for the first with pixels.
+    /// The variable of `row`; `None` where none is named: then the first with pixels is read.
     pub fn of_row(&self, row: u32) -> Option<Arc<str>> {
         let names = self
             .0
@@ -301,7 +302,7 @@ impl LevelSet {
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
     }
 
-    /// The variable that is read of each file of `level`, from its column `cube:variable`, cached.
+    /// The variable that is read from each file of `level`, cached.
     ///
     /// # Errors
     /// As [`LevelSet::table`].
@@ -327,15 +328,15 @@ impl LevelSet {
         Ok(slot.variables.get_or_init(|| Arc::new(variables)).clone())
     }
 
-    /// The part of each row of `level`.
+    /// The part of each row of `level`, cached.
     ///
     /// # Errors
     /// As [`LevelSet::table`], and [`Kind::Format`](crate::error::Kind::Format) when the level has
     /// no `internal:source_file`.
-    pub fn sources(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowParts>> {
+    pub fn row_parts(&self, level: usize, ctx: &JobContext) -> Result<Arc<RowParts>> {
         let slot = self.level(level)?;
-        if let Some(sources) = slot.sources.get() {
-            return Ok(sources.clone());
+        if let Some(row_parts) = slot.row_parts.get() {
+            return Ok(row_parts.clone());
         }
         let name = "internal:source_file";
         let column = self
@@ -343,9 +344,9 @@ impl LevelSet {
             .strings(name)
             .map_err(|error| self.unreadable(level, error))?;
         let column =
-            column.ok_or_else(|| Error::format(format!("level{level} has no column {name}")))?;
-        let sources = Arc::new(RowParts::from_column(&column));
-        Ok(slot.sources.get_or_init(|| sources).clone())
+            column.ok_or_else(|| Error::format(format!("level {level} has no column {name}")))?;
+        let row_parts = Arc::new(RowParts::from_column(&column));
+        Ok(slot.row_parts.get_or_init(|| row_parts).clone())
     }
 
     /// The tree, built from the `id`, `type` and `internal:parent_id` columns and cached.
@@ -365,23 +366,29 @@ impl LevelSet {
                 &["id", "type", "internal:current_id", "internal:parent_id"],
                 ctx,
             )?;
-            let missing = |name: &str| Error::format(format!("level{depth} has no column {name}"));
-            let (ids, folder) = rayon::join(|| table.strings("id"), || read_folder_flags(&table));
-            let ids = ids?.ok_or_else(|| missing("id"))?;
-            let folder = folder?.ok_or_else(|| missing("type"))?;
+            let unreadable = |error| self.unreadable(depth, error);
+            let missing = |name: &str| Error::format(format!("level {depth} has no column {name}"));
+            let integers = |name: &str| table.integers(name).map_err(unreadable);
+            let (ids, is_folder) =
+                rayon::join(|| table.strings("id"), || read_folder_flags(&table));
+            let ids = ids.map_err(unreadable)?.ok_or_else(|| missing("id"))?;
+            let is_folder = is_folder
+                .map_err(unreadable)?
+                .ok_or_else(|| missing("type"))?;
             let rows = table.rows() as u32;
             let current_ids = if self.by_part {
-                table.integers("internal:current_id")?
+                integers("internal:current_id")?
             } else {
                 None
             };
-            let parents: Vec<u32> = match table.integers("internal:parent_id")? {
+            let parents: Vec<u32> = match integers("internal:parent_id")? {
+                // A root is its own parent, as `internal:parent_id` of level 0 states.
                 _ if depth == 0 => (0..rows).collect(),
                 Some(parents) if self.by_part => {
-                    let above = self.sources(depth - 1, ctx)?;
+                    let above = self.row_parts(depth - 1, ctx)?;
                     find_parents_by_part(
                         &parents,
-                        &*self.sources(depth, ctx)?,
+                        &*self.row_parts(depth, ctx)?,
                         &above,
                         ids_above.as_ref(),
                     )
@@ -394,20 +401,24 @@ impl LevelSet {
                     .collect(),
                 None => vec![u32::MAX; rows as usize],
             };
-            columns.push((replace_nulls(ids), folder, parents));
+            columns.push((replace_nulls(ids), is_folder, parents));
             ids_above = current_ids;
         }
         let skeleton = Arc::new(Skeleton::from_columns(columns));
         Ok(self.skeleton.get_or_init(|| skeleton).clone())
     }
 
-    /// The error for an undecodable level table, with its file name.
+    /// The error for a level table that can't be decoded, with the name of its file if it has one.
     fn unreadable(&self, level: usize, error: Error) -> Error {
         if error.is_cancelled() {
             return error;
         }
-        let folder = if self.by_part { "" } else { "METADATA/" };
-        Error::format(format!("{folder}level{level}.parquet can't be read"))
+        let table = match (self.head(level), self.by_part) {
+            (None, _) => format!("the table of level {level}"),
+            (Some(_), true) => format!("level{level}.parquet"),
+            (Some(_), false) => format!("METADATA/level{level}.parquet"),
+        };
+        Error::format(format!("{table} can't be read"))
             .because(error)
             .of_level(level)
     }
@@ -422,19 +433,20 @@ impl LevelSet {
     }
 }
 
-/// Which rows are FOLDERs, computed batch by batch without concatenating the column.
+/// Which rows are FOLDERs; `None` without the column `type`. Reads batch by batch, which takes less
+/// memory than the whole column as text.
 fn read_folder_flags(table: &LevelTable) -> Result<Option<Vec<bool>>> {
-    let mut folder = Vec::with_capacity(table.rows());
-    for batch in table.batches() {
-        let part = LevelTable::new(table.schema().clone(), vec![batch.clone()]);
-        let Some(kinds) = part.strings("type")? else {
-            return Ok(None);
-        };
-        folder.extend(
-            (0..kinds.len()).map(|row| kinds.is_valid(row) && kinds.value(row) == "FOLDER"),
-        );
+    if table.column_index("type").is_none() {
+        return Ok(None);
     }
-    Ok(table.column_index("type").map(|_| folder))
+    let mut is_folder = Vec::with_capacity(table.rows());
+    for batch in table.batches() {
+        let batch = LevelTable::new(table.schema().clone(), vec![batch.clone()]);
+        if let Some(kinds) = batch.strings("type")? {
+            is_folder.extend(kinds.iter().map(|kind| kind == Some("FOLDER")));
+        }
+    }
+    Ok(Some(is_folder))
 }
 
 fn replace_nulls(ids: StringArray) -> StringArray {
@@ -466,12 +478,12 @@ fn find_parents_by_part(
         .map(|name| numbers_above.get(&**name).copied())
         .collect();
     let rows = PartRows::of_level(parts_above, ids_above);
-    let part_of = |row: usize| *part_above.get(*parts.rows.get(row)? as usize)?;
+    let find_part_above = |row: usize| *part_above.get(*parts.rows.get(row)? as usize)?;
     parents
         .iter()
         .enumerate()
         .map(|(row, parent)| {
-            let (part, parent) = part_of(row).zip(parent)?;
+            let (part, parent) = find_part_above(row).zip(parent)?;
             rows.find_row(part, parent)
         })
         .map(|parent| parent.unwrap_or(u32::MAX))
@@ -480,20 +492,22 @@ fn find_parents_by_part(
 
 /// Finds rows of a level by their part, and their number within it.
 struct PartRows {
-    /// First row of each part, while its rows are contiguous and numbered from 0.
+    /// First row of each part.
     starts: Vec<Option<usize>>,
+    /// Number of rows of each part.
     lengths: Vec<usize>,
-    /// Rows by part and number, when they are in another order in any part.
+    /// Rows by part and number; `None` while the rows of every part are contiguous and numbered
+    /// from 0, where `starts` and `lengths` suffice.
     by_id: Option<HashMap<(u32, i64), u32>>,
 }
 
 impl PartRows {
-    /// `ids` are the numbers of the rows; without them, and where one is null, it is the number of
-    /// the rows of the part before it.
+    /// `ids` are the numbers of the rows; without them, and where one is null, a row has the number
+    /// of rows of its part before it.
     fn of_level(level: &RowParts, ids: Option<&Int64Array>) -> Self {
         let mut starts: Vec<Option<usize>> = vec![None; level.names.len()];
         let mut lengths = vec![0usize; level.names.len()];
-        let mut is_contiguous = true;
+        let mut is_contiguous_from_0 = true;
         for (row, &part) in level.rows.iter().enumerate() {
             let Some(start) = starts.get_mut(part as usize) else {
                 continue;
@@ -503,13 +517,13 @@ impl PartRows {
             let stated = ids
                 .filter(|ids| ids.is_valid(row))
                 .map_or(number as i64, |ids| ids.value(row));
-            is_contiguous &= row - first == number && stated == number as i64;
+            is_contiguous_from_0 &= row - first == number && stated == number as i64;
             lengths[part as usize] += 1;
         }
         Self {
             starts,
             lengths,
-            by_id: (!is_contiguous).then(|| number_rows(level, ids)),
+            by_id: (!is_contiguous_from_0).then(|| number_rows(level, ids)),
         }
     }
 
@@ -524,7 +538,7 @@ impl PartRows {
     }
 }
 
-/// The first row of each part and number.
+/// The row of each part and number; the first, where several have the same number.
 fn number_rows(level: &RowParts, ids: Option<&Int64Array>) -> HashMap<(u32, i64), u32> {
     let mut by_id = HashMap::new();
     let mut counted = vec![0i64; level.names.len()];
@@ -543,10 +557,40 @@ fn number_rows(level: &RowParts, ids: Option<&Int64Array>) -> HashMap<(u32, i64)
 
 #[cfg(test)]
 mod tests {
+    use arrow::array::{RecordBatch, StructArray};
+    use arrow::datatypes::{DataType, Field};
+
     use super::*;
 
     fn parts(names: &[&str]) -> RowParts {
         RowParts::from_column(&StringArray::from_iter_values(names.iter()))
+    }
+
+    /// A table made by a reader, with a column of one struct, which is no text and no number.
+    fn level_with_structs(name: &str) -> LevelSet {
+        let field = Arc::new(Field::new("x", DataType::Int64, true));
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        let texts = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+        let mut columns = vec![("id", texts("a")), ("type", texts("FILE"))];
+        columns.retain(|(known, _)| *known != name);
+        columns.push((name, Arc::new(StructArray::from(vec![(field, numbers)]))));
+        let batch = RecordBatch::try_from_iter(columns).expect("is a batch");
+        LevelSet::of_tables(vec![LevelTable::new(batch.schema(), vec![batch])])
+    }
+
+    #[test]
+    fn errors_of_columns_name_their_level_and_no_file_that_does_not_exist() {
+        let ctx = JobContext::default();
+        let levels = level_with_structs("internal:offset");
+        let error = levels.positions(0, &ctx).expect_err("is no number");
+        assert_eq!(error.level(), Some(0));
+        assert!(!error.report().contains(".parquet"), "{}", error.report());
+        for column in ["id", "type", "internal:parent_id"] {
+            let error = level_with_structs(column)
+                .skeleton(&ctx)
+                .expect_err("can't be converted");
+            assert_eq!(error.level(), Some(0), "{column}: {}", error.report());
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ impl<'a> IndexRows<'a> {
         for level in 0..set.count() {
             ctx.check()?;
             levels.push(set.table(level, ctx)?.to_batch()?);
-            let sources = set.sources(level, ctx)?;
+            let sources = set.row_parts(level, ctx)?;
             let mut rows: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
             for row in 0..sources.rows.len() as u32 {
                 if let Some(part) = sources.part_name(row) {
@@ -223,7 +223,7 @@ pub(super) fn refuse_stale_index(
     };
     let mut names = index.part_names(ctx)?;
     if let Some(wanted) = wanted {
-        let sources = index.levels().sources(0, ctx)?;
+        let sources = index.levels().row_parts(0, ctx)?;
         let mut is_wanted = vec![false; sources.names.len()];
         for (&part, _) in sources
             .rows

@@ -46,7 +46,7 @@ pub fn one_schema(dataset: &Dataset, level: usize) -> Option<Fix> {
         edits,
     };
     Some(Fix {
-        verb: FixVerb::Give,
+        verb: FixVerb::Align,
         label,
         edit,
         care: Care::Safe,

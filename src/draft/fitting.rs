@@ -117,7 +117,7 @@ impl FittingActions {
             .flat_map(char::to_uppercase)
             .chain(rest)
             .collect();
-        (verbs.first().copied().unwrap_or(FixVerb::Give), label)
+        (verbs.first().copied().unwrap_or(FixVerb::Align), label)
     }
 }
 
@@ -336,7 +336,7 @@ impl<'a> Fitting<'a> {
                     [one] if one.children().is_none() && !one.is_padding() => {
                         self.note_drop(&one.id);
                         self.actions.note(
-                            FixVerb::Put,
+                            FixVerb::Unwrap,
                             tr!(
                                 "Put one file in the place of the FOLDER {id}",
                                 id = sample.id

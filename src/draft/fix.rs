@@ -22,9 +22,9 @@ pub enum FixVerb {
     /// Remove samples.
     Drop,
     /// Replace a FOLDER by its only file.
-    Put,
+    Unwrap,
     /// Set the roots' type, or the tortillas' fields, to the common one.
-    Give,
+    Align,
 }
 
 impl FixVerb {
@@ -38,13 +38,13 @@ impl FixVerb {
             Self::Reorder => tr!("Reorder" in "a fix"),
             Self::Wrap => tr!("Wrap" in "a fix"),
             Self::Drop => tr!("Drop" in "a fix"),
-            Self::Put => tr!("Put" in "a fix"),
-            Self::Give => tr!("Give" in "a fix"),
+            Self::Unwrap => tr!("Unwrap" in "a fix"),
+            Self::Align => tr!("Align" in "a fix"),
         }
     }
 }
 
-/// Review that a fix needs before it is applied, in ascending order.
+/// What a user has to check before a fix is applied, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Care {
     /// Removes nothing, and assigns no id that might belong to another sample.
@@ -65,7 +65,7 @@ pub struct Fix {
     pub label: String,
     /// The edit; a single step of the history.
     pub edit: Edit,
-    /// Review that it needs.
+    /// What has to be checked before.
     pub care: Care,
     /// Number of samples added, renamed, moved or removed.
     pub affects: u64,

@@ -175,12 +175,13 @@ pub struct FixPlan {
     pub edit: Edit,
     /// Number of changed roots.
     pub roots: u64,
-    /// (id of the root, description of the change), old and new id for each renamed sample; of
-    /// about `MAX_LISTED` changes.
+    /// Id of the root and description, as in [`Fix::changes`], for each change of the first
+    /// `listed` roots.
     pub changes: Vec<(Arc<str>, String)>,
-    /// How much attention it needs: the maximum of the individual fixes.
+    /// What has to be checked before: the maximum of the individual fixes.
     pub care: Care,
-    /// Number of roots whose changes are listed.
+    /// Number of roots whose changes are listed: the following ones are left out after about
+    /// `MAX_LISTED` changes.
     pub listed: u64,
     /// Number of fixes of each kind, most frequent first.
     pub verbs: Vec<(FixVerb, u64)>,

@@ -61,7 +61,7 @@ pub struct ExtensionRun {
 struct TargetRow<'a> {
     sample: &'a Sample,
     tortilla: &'a Tortilla,
-    ids: Vec<&'a str>,
+    ids: Arc<[&'a str]>,
 }
 
 /// A column that a run would compute and the dataset already has.
@@ -317,7 +317,7 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
                 rows.push(TargetRow {
                     sample,
                     tortilla,
-                    ids: ids.clone(),
+                    ids: ids.as_slice().into(),
                 });
             } else if let Some(children) = sample.children() {
                 collect_target_rows(children, left - 1, ids, rows);
@@ -407,7 +407,7 @@ fn has_file(tortilla: &Tortilla, level: usize) -> bool {
 /// The values of one row from one call, and what was said about them.
 struct Computed {
     values: Result<Vec<Value>>,
-    remarks: Remarks,
+    remarks: Option<Box<Remarks>>,
 }
 
 /// `None` when the row was not targeted.
@@ -751,6 +751,7 @@ fn merge_cells(
             continue;
         };
         let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
+        let remarks = remarks.map(|remarks| *remarks).unwrap_or_default();
         add_notes(&remarks, call, &path, run);
         let failure = match &values {
             Err(error) => Some((in_one_line(error), had_values(row, &schema, &|_| true))),

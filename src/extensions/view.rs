@@ -17,14 +17,15 @@ pub struct SampleView<'a> {
     pub(super) sample: &'a Sample,
     pub(super) tortilla: &'a Tortilla,
     /// Ids from the root to the sample.
-    pub(super) ids: Vec<&'a str>,
+    pub(super) ids: Arc<[&'a str]>,
     /// Row in the level.
     pub(super) row: usize,
     /// Columns of the level computed earlier in this run.
     pub(super) earlier: &'a [ComputedColumn],
     /// Values computed by earlier calls of the same group.
     pub(super) fresh: Vec<(FieldSpec, Value)>,
-    facts: ViewFacts,
+    /// Made when something is asked of the data: a level may have a million views.
+    facts: OnceLock<Box<ViewFacts>>,
 }
 
 #[derive(Default)]
@@ -47,11 +48,17 @@ pub(super) struct Remarks {
     pub variable: Option<VariableRead>,
 }
 
+impl Remarks {
+    fn is_empty(&self) -> bool {
+        self.failed.is_empty() && self.absent.is_empty() && self.variable.is_none()
+    }
+}
+
 impl<'a> SampleView<'a> {
     pub(super) fn new(
         sample: &'a Sample,
         tortilla: &'a Tortilla,
-        ids: Vec<&'a str>,
+        ids: Arc<[&'a str]>,
         row: usize,
         earlier: &'a [ComputedColumn],
     ) -> Self {
@@ -62,20 +69,26 @@ impl<'a> SampleView<'a> {
             row,
             earlier,
             fresh: Vec::new(),
-            facts: ViewFacts::default(),
+            facts: OnceLock::new(),
         }
     }
 
+    fn facts(&self) -> &ViewFacts {
+        self.facts.get_or_init(Box::default)
+    }
+
     fn remarks(&self) -> MutexGuard<'_, Remarks> {
-        self.facts
+        self.facts()
             .remarks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what was said since the last call.
-    pub(super) fn take_remarks(&self) -> Remarks {
-        std::mem::take(&mut *self.remarks())
+    /// Takes what was said since the last call; `None` for nothing.
+    pub(super) fn take_remarks(&self) -> Option<Box<Remarks>> {
+        self.facts.get()?;
+        let remarks = std::mem::take(&mut *self.remarks());
+        (!remarks.is_empty()).then(|| Box::new(remarks))
     }
 
     /// Notes that these columns have no value for this sample, which is no failure; `reason` is a
@@ -200,14 +213,14 @@ impl<'a> SampleView<'a> {
                 Err(Error::usage("this sample holds no bytes"))
             }
             Payload::Bytes(bytes) => {
-                if let Some(copy) = self.facts.copy.get() {
+                if let Some(copy) = self.facts().copy.get() {
                     return Ok(AssetPath::file(copy.path().to_owned()));
                 }
                 let written = WorkFile::create("", |file| {
                     file.write_all(bytes)
                         .io_at("write into the temporary folder", std::env::temp_dir())
                 })?;
-                let copy = self.facts.copy.get_or_init(|| written);
+                let copy = self.facts().copy.get_or_init(|| written);
                 Ok(AssetPath::file(copy.path().to_owned()))
             }
         }
@@ -233,9 +246,10 @@ impl<'a> SampleView<'a> {
         if fields
             .iter()
             .any(|field| field.name == raster::VARIABLE_COLUMN)
+            && let Some(facts) = self.facts.get_mut()
         {
-            self.facts.info = OnceLock::new();
-            self.facts.tally = Mutex::default();
+            facts.info = OnceLock::new();
+            facts.tally = Mutex::default();
         }
         self.fresh
             .extend(fields.iter().cloned().zip(values.iter().cloned()));
@@ -266,12 +280,12 @@ impl<'a> SampleView<'a> {
     }
 
     fn header(&self) -> Result<Arc<RasterInfo>> {
-        if let Some(info) = self.facts.info.get() {
+        if let Some(info) = self.facts().info.get() {
             return Ok(info.clone());
         }
         let info = raster::describe(&self.raster_source()?)?;
         self.note_variable(&info);
-        Ok(self.facts.info.get_or_init(|| info).clone())
+        Ok(self.facts().info.get_or_init(|| info).clone())
     }
 
     fn note_variable(&self, info: &RasterInfo) {
@@ -290,7 +304,7 @@ impl<'a> SampleView<'a> {
     /// As [`SampleView::raster`], when a block cannot be read, or the job is cancelled.
     pub fn tally(&self, ctx: &JobContext) -> Result<Arc<RasterCount>> {
         let mut known = self
-            .facts
+            .facts()
             .tally
             .lock()
             .unwrap_or_else(PoisonError::into_inner);

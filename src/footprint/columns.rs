@@ -33,7 +33,7 @@ pub const CRS_COLUMNS: [&str; 8] = [
     "isac:crs",
 ];
 /// Columns with `[west, south, east, north]` in degrees, for rows without a geometry.
-pub(super) const BOX_COLUMNS: [&str; 2] = ["stac:bbox", "spatial:bbox"];
+pub const BOX_COLUMNS: [&str; 2] = ["stac:bbox", "spatial:bbox"];
 
 /// The order of the six numbers of an affine transform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,8 +35,8 @@ use crate::jobs::{JobContext, try_map};
 use crate::raster::LonLatTransform;
 
 pub use columns::{
-    CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of,
-    place_source, states_point_or_shape,
+    BOX_COLUMNS, CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns,
+    grid_of, place_source, states_point_or_shape,
 };
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
 pub use stated::{PixelGrid, PlaceColumns, StatedLocation, StatedLocationReader};

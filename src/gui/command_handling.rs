@@ -11,7 +11,7 @@ use super::action::Action;
 use super::action_enabled::disabled_reason;
 use super::counted_texts;
 use super::dialogs::{
-    About, ColumnDialog, Confirm, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
+    About, ColumnDialog, ConfirmDialog, DialogEvent, Dialogs, Documentation, JoinDialog, OpenPath,
     PlanDialog, RecentDialog, Relocate, RepositoryDialog, SettingsDialog, ShortcutsDialog,
 };
 use super::dock::{Arrangement, Dock};
@@ -181,7 +181,7 @@ impl App {
                     .children()
                     .map_or(0, |children| children.samples.len() as u64);
                 self.dialogs
-                    .open(Confirm::remove_folder(&sample.id, children, run, of));
+                    .open(ConfirmDialog::remove_folder(&sample.id, children, run, of));
             }
             _ => {
                 if let Some(plan) = plan_of(draft.dataset(), root as usize, &fix) {
@@ -285,7 +285,7 @@ impl App {
                 let draft = self.studio.document().and_then(|document| document.draft());
                 let undone = draft.is_some_and(|draft| draft.redo_label().is_some());
                 if let Some(steps) = draft.filter(|_| undone).map(|draft| draft.step_number()) {
-                    self.panels.pattern.undone(steps);
+                    self.panels.pattern.remove_undone(steps);
                     self.session.jobs.undone(steps);
                 }
                 // Edits typed in the form need no toast.

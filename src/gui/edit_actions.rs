@@ -2,7 +2,7 @@
 
 use super::App;
 use super::action::Action;
-use super::dialogs::{Confirm, DialogEvent};
+use super::dialogs::{ConfirmDialog, DialogEvent};
 use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::pane::Pane;
@@ -73,7 +73,7 @@ impl App {
                     edit: Edit::RemoveMany { samples: chosen },
                 });
                 self.dialogs
-                    .open(Confirm::remove_samples(count, remove, of));
+                    .open(ConfirmDialog::remove_samples(count, remove, of));
             }
             return;
         };
@@ -94,8 +94,12 @@ impl App {
                 .path(at)
                 .map(|path| path.to_string())
                 .unwrap_or_default();
-            self.dialogs
-                .open(Confirm::remove_folder(&path, children as u64, remove, of));
+            self.dialogs.open(ConfirmDialog::remove_folder(
+                &path,
+                children as u64,
+                remove,
+                of,
+            ));
         } else {
             self.requests.push(remove);
         }

@@ -16,7 +16,7 @@ use crate::query::copy_as::{self, ParquetEngine, quoted_text};
 use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
-pub use crate::query::TIMES;
+pub use crate::query::DEFAULT_TIME_COLUMNS;
 
 /// Icon and text of a chip.
 pub fn chip_text(filter: &Filter) -> (&'static str, String) {

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::App;
 use super::dialogs::{
-    AddDataset, Confirm, Consent, JoinDialog, LayoutDialog, OperationDialog, SeveralForm,
+    AddDataset, ConfirmDialog, Consent, JoinDialog, LayoutDialog, OperationDialog, SeveralForm,
 };
 use super::panel_context::Request;
 use super::path_action::PathAction;
@@ -278,7 +278,9 @@ impl App {
             return;
         };
         match outcome {
-            Ok(PathAction::RestoreAside(path)) => self.dialogs.open(Confirm::restore_aside(path)),
+            Ok(PathAction::RestoreAside(path)) => {
+                self.dialogs.open(ConfirmDialog::restore_aside(path))
+            }
             Ok(PathAction::Several(paths, add)) => {
                 // Without a draft, files would begin one of archives as samples.
                 let drafted = self
@@ -301,7 +303,7 @@ impl App {
                     tr!("Another document was opened meanwhile, so nothing was added"),
                 ));
             }
-            Ok(PathAction::Repair(path)) => self.dialogs.open(Confirm::repair_archive(path)),
+            Ok(PathAction::Repair(path)) => self.dialogs.open(ConfirmDialog::repair_archive(path)),
             Ok(PathAction::Dataset(request, add)) => {
                 self.dialogs.open(AddDataset::new(request, add))
             }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::App;
 use super::action::Action;
-use super::dialogs::Confirm;
+use super::dialogs::ConfirmDialog;
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
@@ -73,7 +73,7 @@ impl App {
             return false;
         }
         let then = self.after_save.take().map(Box::new);
-        self.dialogs.open(Confirm::replace_project(
+        self.dialogs.open(ConfirmDialog::replace_project(
             &dropped_paths::display_path(&path),
             Request::Replace(path, then),
         ));
@@ -189,7 +189,7 @@ impl App {
             draft.is_some_and(Draft::is_written),
         );
         self.dialogs
-            .open(Confirm::discard_changes(changes, written, then));
+            .open(ConfirmDialog::discard_changes(changes, written, then));
     }
 
     /// Asks before quitting cancels running jobs.
@@ -200,7 +200,7 @@ impl App {
             .into_iter()
             .map(|job| job.label)
             .collect();
-        self.dialogs.open(Confirm::stop_jobs(
+        self.dialogs.open(ConfirmDialog::stop_jobs(
             &labels.join("; "),
             Request::Do(Action::Quit),
         ));

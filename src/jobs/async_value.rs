@@ -16,18 +16,18 @@ const WAIT: Duration = Duration::from_millis(1);
 const WAIT_INTERVAL: Duration = Duration::from_millis(12);
 
 impl Jobs {
-    /// True when no frame has waited during [`WAIT_INTERVAL`]; begins a new interval then.
-    fn may_wait(&self) -> bool {
+    /// True for the first call in each [`WAIT_INTERVAL`]: its caller may wait.
+    fn claim_wait(&self) -> bool {
         let mut last = self
             .registry
             .last_wait
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let rested = last.is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
-        if rested {
+        let is_due = last.is_none_or(|at| at.elapsed() >= WAIT_INTERVAL);
+        if is_due {
             *last = Some(Instant::now());
         }
-        rested
+        is_due
     }
 }
 
@@ -36,7 +36,7 @@ impl Jobs {
 pub enum AsyncState<'a, T> {
     /// There was no request.
     NotAsked,
-    /// The work runs; [`AsyncValue::latest`] has the value before it.
+    /// The work runs; [`AsyncValue::latest`] has the previous value.
     Pending,
     /// The work succeeded.
     Ready(&'a T),
@@ -44,11 +44,11 @@ pub enum AsyncState<'a, T> {
     Failed(&'a Error),
 }
 
-/// The value for the newest key. The value of the key before it stays readable until the new one is
-/// ready.
+/// The value for the newest key. The value for the previous key stays readable until the new one is
+/// ready, so that a view has something to show meanwhile.
 pub struct AsyncValue<K, T> {
     newest: Option<AsyncRequest<K, T>>,
-    /// The newest request before `newest` that has ended.
+    /// The last request before `newest` whose work ended; it always has an outcome.
     previous: Option<AsyncRequest<K, T>>,
 }
 
@@ -131,17 +131,13 @@ impl<K, T> AsyncValue<K, T> {
         matches!(self.state(), AsyncState::Pending)
     }
 
-    /// The newest value: that of the newest request, or while it is pending the one before. `None`
-    /// after a failure.
+    /// The value of the newest request, or that of the previous one while the newest is pending.
+    /// `None` after a failure.
     pub fn latest(&self) -> Option<&T> {
-        let newest = self.newest.as_ref().and_then(AsyncRequest::outcome);
-        newest
-            .or_else(|| self.previous.as_ref()?.outcome())?
-            .as_ref()
-            .ok()
+        self.latest_entry().map(|(_, value)| value)
     }
 
-    /// As [`Self::latest`], with the key that the value is of.
+    /// As [`Self::latest`], with the key that the value was computed for.
     pub fn latest_entry(&self) -> Option<(&K, &T)> {
         let ended = self
             .newest
@@ -156,21 +152,22 @@ impl<K, T> AsyncValue<K, T> {
         self.newest.as_ref().map(|request| &request.key)
     }
 
-    /// Takes the newest outcome, once it is available, and clears the request. For results that are
-    /// used once.
+    /// Takes the newest outcome, once it is available, and forgets all requests. For results that
+    /// are used once.
     pub fn take(&mut self) -> Option<Result<T>> {
-        // Shared until the worker drops its reference; the window is woken after that.
+        // The worker has a reference until just before it wakes the window: then this is called
+        // again.
         let outcome = Arc::get_mut(&mut self.newest.as_mut()?.work)?
             .outcome
             .take()?;
-        self.newest = None;
+        *self = Self::default();
         Some(outcome)
     }
 }
 
 impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
-    /// Starts `work` unless `key` is that of the newest request; work for another key is cancelled.
-    /// `label` names the job for people.
+    /// Starts `work` unless `key` is that of the newest request, or of the previous value; work for
+    /// another key is cancelled. `label` names the job for people.
     pub fn update(
         &mut self,
         jobs: &Jobs,
@@ -178,15 +175,26 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         label: &str,
         work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
     ) {
-        if let Some(newest) = self.newest.take_if(|newest| newest.key != key) {
-            if newest.outcome().is_some() {
+        if let Some(newest) = self.newest.take() {
+            let has_ended = newest.outcome().is_some();
+            if newest.key == key {
+                if has_ended {
+                    self.previous = None;
+                }
+                self.newest = Some(newest);
+                return;
+            }
+            // A failure is not kept, so that the work is tried again.
+            let back = |previous: &mut AsyncRequest<K, T>| {
+                previous.key == key && matches!(previous.outcome(), Some(Ok(_)))
+            };
+            if let Some(previous) = self.previous.take_if(back) {
+                self.newest = Some(previous);
+                return;
+            }
+            if has_ended {
                 self.previous = Some(newest);
             }
-        } else if let Some(newest) = &self.newest {
-            if newest.outcome().is_some() {
-                self.previous = None;
-            }
-            return;
         }
         let shared = Arc::new(AsyncWork {
             outcome: OnceLock::new(),
@@ -197,7 +205,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         if let Err(error) = spawned {
             shared.clone().deliver(Err(error));
         }
-        if shared.outcome.get().is_none() && jobs.may_wait() {
+        if shared.outcome.get().is_none() && jobs.claim_wait() {
             std::thread::sleep(WAIT);
         }
         self.newest = Some(AsyncRequest {
@@ -261,10 +269,10 @@ mod tests {
     #[test]
     fn a_frame_waits_once() {
         let jobs = Jobs::quiet();
-        assert!(jobs.may_wait());
-        assert!(!jobs.clone().may_wait(), "clones are of the same window");
+        assert!(jobs.claim_wait());
+        assert!(!jobs.clone().claim_wait(), "clones are of the same window");
         std::thread::sleep(WAIT_INTERVAL);
-        assert!(jobs.may_wait());
+        assert!(jobs.claim_wait());
     }
 
     #[test]
@@ -298,6 +306,30 @@ mod tests {
         value.update(&jobs, 4, "breaks", |_| panic!("on purpose"));
         wait_until(|| !value.is_pending());
         assert!(matches!(value.state(), AsyncState::Failed(_)) && value.latest().is_none());
+    }
+
+    #[test]
+    fn a_key_whose_value_is_there_is_not_worked_on_again() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        value.update(&jobs, 1, "quick", |_| Ok(10));
+        wait_until(|| !value.is_pending());
+        value.update(&jobs, 2, "endless", endless);
+        value.update(&jobs, 1, "again", |_| Ok(99));
+        assert!(matches!(value.state(), AsyncState::Ready(10)));
+        assert!(matches!(value.get(&1), Some(Ok(10))) && value.get(&2).is_none());
+    }
+
+    #[test]
+    fn work_that_failed_is_tried_again() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        value.update(&jobs, 1, "fails", |_| Err(Error::usage("on purpose")));
+        wait_until(|| !value.is_pending());
+        value.update(&jobs, 2, "endless", endless);
+        value.update(&jobs, 1, "again", |_| Ok(10));
+        wait_until(|| !value.is_pending());
+        assert!(matches!(value.state(), AsyncState::Ready(10)));
     }
 
     #[test]
@@ -336,5 +368,16 @@ mod tests {
         });
         assert_eq!(taken.and_then(Result::ok).as_deref(), Some("text"));
         assert!(value.take().is_none() && value.key().is_none());
+    }
+
+    #[test]
+    fn a_value_before_a_taken_outcome_is_not_shown() {
+        let jobs = Jobs::quiet();
+        let mut value: AsyncValue<u32, u32> = AsyncValue::default();
+        value.update(&jobs, 1, "quick", |_| Ok(10));
+        wait_until(|| !value.is_pending());
+        value.update(&jobs, 2, "quick", |_| Ok(20));
+        wait_until(|| matches!(value.take(), Some(Ok(20))));
+        assert_eq!(value.latest(), None);
     }
 }

@@ -114,6 +114,15 @@ impl Value {
             _ => None,
         }
     }
+
+    /// The number of the band with index `position`, in a column of numbers, which hold for all
+    /// bands, or of lists of numbers; the first number of a list that has none for the band.
+    pub fn number_of_band(&self, position: usize) -> Option<f64> {
+        match self {
+            Value::List(numbers) => numbers.get(position).or(numbers.first())?.to_float(),
+            number => number.to_float(),
+        }
+    }
 }
 
 /// JSON form of values in scripts: plain JSON where it is unambiguous, else `{"float": 2}`,
@@ -362,6 +371,19 @@ mod tests {
             &nested(pair("x", "y")),
             &nested(pair("min", "max"))
         ));
+    }
+
+    #[test]
+    fn a_number_and_a_list_of_one_hold_for_every_band() {
+        let list =
+            |numbers: &[f64]| Value::List(numbers.iter().copied().map(Value::Float).collect());
+        assert_eq!(Value::Int(3).number_of_band(2), Some(3.0));
+        assert_eq!(list(&[0.5]).number_of_band(2), Some(0.5));
+        assert_eq!(list(&[0.5, 0.25]).number_of_band(1), Some(0.25));
+        assert_eq!(list(&[]).number_of_band(0), None);
+        assert_eq!(Value::Null.number_of_band(0), None);
+        let null = Value::List([Value::Float(0.5), Value::Null].into());
+        assert_eq!(null.number_of_band(1), None);
     }
 
     #[test]

@@ -76,7 +76,10 @@ pub fn copy_as(
     (0..reader.levels().count())
         .filter_map(|level| reader.levels().head(level))
         .for_each(|head| tables.push_parquet(head.clone()));
-    if let Some(filter) = filters.iter().find(|filter| filter.looks_below(&tables)) {
+    if let Some(filter) = filters
+        .iter()
+        .find(|filter| filter.uses_levels_below(&tables))
+    {
         let summary = format!(
             "rows of level {} without a place or time are where and when their children are",
             filter.level

@@ -118,7 +118,7 @@ impl SourceNames {
         if !reader.levels().is_by_part() {
             return Ok(None);
         }
-        let parts = reader.levels().sources(0, ctx)?;
+        let parts = reader.levels().row_parts(0, ctx)?;
         let of_rows = rows
             .iter()
             .map(|row| parts.rows.get(*row as usize).copied())

@@ -13,7 +13,7 @@ use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, id_matches, is_padding};
-use crate::query::{Filter, GEOMETRIES, TIMES, Tables, VsiBase, conditions_by_level, kept_rows};
+use crate::query::{Filter, Tables, VsiBase, conditions_by_level, kept_rows};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
@@ -153,8 +153,6 @@ fn pool_statistics(
     let levels = reader.levels();
     let count = levels.count();
     let fields: Vec<Vec<FieldSpec>> = (0..count).map(|level| levels.fields(level)).collect();
-    let of_level = |level: usize| fields.get(level).into_iter().flatten();
-    let has = |level: usize, name: &str| of_level(level).any(|field| field.name == name);
     let has_stats = |level: usize| fields.get(level).is_some_and(|own| has_statistics(own));
     let level = match request.level {
         Some(level) if level >= count => {
@@ -180,14 +178,12 @@ fn pool_statistics(
     }
     // Locations and times come from this level, else from the nearest above, else from the first
     // below.
-    let has_any = |level: usize, names: &[&str]| names.iter().any(|name| has(level, name));
-    let nearest = |names: &[&str]| find_nearest_level(level, count, |level| has_any(level, names));
     let mut filters = Vec::new();
     if let Some(bbox) = request.bbox {
-        filters.push(Filter::bbox(bbox).at_level(nearest(&GEOMETRIES)));
+        filters.push(at_nearest_level(Filter::bbox(bbox), level, &fields));
     }
     if let Some(range) = &request.datetime {
-        filters.push(Filter::datetime(range).at_level(nearest(&TIMES)));
+        filters.push(at_nearest_level(Filter::datetime(range), level, &fields));
     }
     if let Some(condition) = &request.filter {
         let upper = fields.get(..=level).unwrap_or_default();
@@ -288,14 +284,15 @@ impl LevelStatistics {
     }
 }
 
-/// The level that has something: this one, else the nearest above, else the first below; this one
-/// where none has it.
-fn find_nearest_level(level: usize, count: usize, has: impl Fn(usize) -> bool) -> usize {
-    (0..=level)
-        .rev()
-        .chain(level + 1..count)
-        .find(|&level| has(level))
-        .unwrap_or(level)
+/// The filter on the level that has the columns it compares: this one, else the nearest above, else
+/// the first below; this one where none has them. `fields` are the columns of each level.
+fn at_nearest_level(filter: Filter, level: usize, fields: &[Vec<FieldSpec>]) -> Filter {
+    let mut levels = (0..=level).rev().chain(level + 1..fields.len());
+    let found = levels.find(|&level| {
+        let columns = fields.get(level);
+        columns.is_some_and(|columns| filter.finds_columns_in(columns))
+    });
+    filter.at_level(found.unwrap_or(level))
 }
 
 /// The id of a row; empty for one without.
@@ -374,5 +371,29 @@ fn read_number_or_nan(item: &Value) -> f64 {
         Value::Int(value) => *value as f64,
         Value::UInt(value) => *value as f64,
         _ => f64::NAN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::DataType;
+
+    use super::*;
+
+    fn level(columns: &[&str]) -> Vec<FieldSpec> {
+        let text = |name: &&str| FieldSpec::new(*name, DataType::Utf8);
+        columns.iter().map(text).collect()
+    }
+
+    #[test]
+    fn places_of_a_level_go_before_those_of_the_levels_above() {
+        let grid = ["stac:crs", "stac:geotransform", "stac:tensor_shape"];
+        let fields = [level(&["stac:centroid"]), level(&grid), level(&["id"])];
+        let found = |filter: Filter, from: usize| at_nearest_level(filter, from, &fields).level;
+        let bbox = || Filter::bbox([0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(found(bbox(), 0), 0);
+        assert_eq!(found(bbox(), 1), 1, "the corners of rasters are places");
+        assert_eq!(found(bbox(), 2), 1);
+        assert_eq!(found(Filter::datetime("2021-01-01"), 2), 2);
     }
 }

@@ -135,7 +135,7 @@ fn parts_hold(index: &TacocatReader, level: usize, ctx: &JobContext) -> Result<b
     if is_remote(index.parts_folder()) {
         return index.all_ranges_tile(ctx);
     }
-    let sources = index.levels().sources(level, ctx)?;
+    let sources = index.levels().row_parts(level, ctx)?;
     let positions = index.levels().positions(level, ctx)?;
     let rows = sources.rows.len();
     let step = rows.div_ceil(PROBES * sources.names.len().max(1)).max(1);

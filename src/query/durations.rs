@@ -84,7 +84,8 @@ pub(super) fn text_with_months(months: i64, days: i64, rest: i64) -> String {
 
 /// Durations of so many units, as `to_days(3)`.
 pub(super) fn of_units(columns: &[Column], unit: i64) -> PolarsResult<Column> {
-    let micros = if columns[0].dtype().is_float() {
+    let dtype = columns[0].dtype();
+    let micros = if dtype.is_float() || dtype.is_decimal() {
         columns[0]
             .cast(&DataType::Float64)?
             .f64()?

@@ -1,7 +1,7 @@
 //! Filters (bounding box, time range, SQL condition) as plain data, and their predicates. Semantics
 //! are those of the Python reader, except that a box with west > east crosses the antimeridian,
 //! that time ranges may be open and have times of day, which that reader ignores, and that rows
-//! without a place or time of their own are where and when their children are.
+//! without a place or time of their own take those of their descendants.
 
 use polars::prelude::*;
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ use super::time_range::{
 };
 use crate::error::{Error, Result};
 use crate::footprint::{
-    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns,
-    PlaceColumns, PlaceSource, StatedLocation, grid_of, place_source, touching,
+    self, BOX_COLUMNS, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS,
+    IntervalColumns, PlaceColumns, PlaceSource, StatedLocation, grid_of, place_source, touching,
 };
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
@@ -45,8 +45,9 @@ impl BoxTest {
 /// Maximum number of corners of a polygon.
 const CORNERS_MAX: usize = 10_000;
 
-/// Default geometry columns of a bounding box, in order of preference (section 7.1.1).
-pub const GEOMETRIES: [&str; 9] = [
+/// Columns that a bounding box is compared with as they are stored, in order of preference (section
+/// 7.1.1), where rows state no footprint.
+pub(super) const DEFAULT_PLACE_COLUMNS: [&str; 9] = [
     "istac:geometry",
     "ispatial:geometry",
     "isac:geometry",
@@ -57,8 +58,8 @@ pub const GEOMETRIES: [&str; 9] = [
     "ispatial:centroid",
     "isac:centroid",
 ];
-/// Default time columns of a time range, in order of preference.
-pub const TIMES: [&str; 8] = [
+/// Columns that a time range is compared with, in order of preference.
+pub const DEFAULT_TIME_COLUMNS: [&str; 8] = [
     "istac:time_start",
     "stac:time_start",
     "temporal:time_start",
@@ -120,21 +121,21 @@ impl Filter {
         }
     }
 
-    /// True for a filter of places.
+    /// True with a box or a polygon.
     pub fn has_area(&self) -> bool {
         self.bbox.is_some() || self.polygon.is_some()
     }
 
-    /// The box of a filter of places, else that around its polygon.
+    /// The box, else that around the polygon.
     pub fn area_box(&self) -> Option<[f64; 4]> {
         self.bbox
             .or_else(|| Some(bounds_of(self.polygon.as_ref()?)))
     }
 
-    /// The box and the polygon of a filter of places.
+    /// The box and the polygon, in the form in which footprints are compared with them.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for corners that are none.
+    /// [`crate::error::Kind::Usage`] for an invalid box or polygon.
     fn area(&self) -> Result<Option<Boxes>> {
         let Some(bbox) = self.area_box() else {
             return Ok(None);
@@ -172,9 +173,9 @@ impl Filter {
         self
     }
 
-    /// The box and the range of times as filters of their own, each on the first level from that of
-    /// this filter on that has its columns. All stays with the level where no level below has them,
-    /// or the user names the column. Times first: they are cheaper to compare.
+    /// The time range and the area as two filters. Each applies to the filter's level, or where
+    /// that level lacks its columns, to the first level below that has them. A column that the user
+    /// names is looked for on the filter's level alone. Times first: they are cheaper to compare.
     pub(super) fn parts(&self, tables: &Tables) -> Vec<Self> {
         let mut parts = Vec::new();
         if self.datetime.is_some() {
@@ -198,32 +199,35 @@ impl Filter {
         parts
     }
 
-    /// This part of a filter on the first level from its own on that has its columns, unless the
-    /// user names the column.
+    /// This part of a filter on the level that [`Self::parts`] describes.
     fn on_level_with_columns(self, tables: &Tables) -> Self {
         let level = (self.level..tables.levels.len())
-            .find(|level| self.has_columns(&tables.stored_columns(*level)));
+            .find(|level| self.finds_columns_in(&tables.stored_columns(*level)));
         match level {
             Some(level) => self.at_level(level),
             None => self,
         }
     }
 
-    /// True when `columns` have the places or times that a part of a filter looks at.
-    fn has_columns(&self, columns: &[FieldSpec]) -> bool {
-        match (&self.geometry_column, &self.time_column) {
-            (Some(_), _) | (_, Some(_)) => true,
-            _ if self.has_area() => {
-                self.footprint_columns(columns).is_some() || has_any_column(columns, &GEOMETRIES)
-            }
-            _ => has_any_column(columns, &TIMES),
+    /// True when a level with these columns has the places that a filter of an area compares, or
+    /// the times that one of a time range does. A column that the user names counts as found, so
+    /// that a level without it gives an error.
+    pub fn finds_columns_in(&self, columns: &[FieldSpec]) -> bool {
+        if self.geometry_column.is_some() || self.time_column.is_some() {
+            true
+        } else if self.has_area() {
+            self.footprint_columns(columns).is_some()
+                || has_any_column(columns, &DEFAULT_PLACE_COLUMNS)
+        } else {
+            has_any_column(columns, &DEFAULT_TIME_COLUMNS)
         }
     }
 
-    /// For rows of a part's level without a place or time of their own: the condition that a row is
-    /// one of them, and the part on the next level below that has its columns. `None` when every
-    /// row has one, no level below has, or the user names the column, as the test of the stored
-    /// centroid does.
+    /// For a part (see [`Self::parts`]) whose level may have rows without a place or time of their
+    /// own: the condition that a row is one of them, and the part on the next level below that has
+    /// its columns, where their descendants are compared. `None` when every row has a place or
+    /// time, no level below has the columns, or one column is to be compared as it is: the user
+    /// names it, or asks for the stored centroid.
     pub(super) fn fallback(&self, tables: &Tables) -> Option<(Expr, Self)> {
         if self.geometry_column.is_some()
             || self.time_column.is_some()
@@ -234,11 +238,12 @@ impl Filter {
         let columns = tables.stored_columns(self.level);
         let has = |name: &&str| columns.iter().any(|field| field.name == **name);
         let names: Vec<&str> = if self.has_area() {
-            // The column of the coordinate system is used for the grid, of which no Parquet file
-            // has statistics.
+            // A grid is recognised by its coordinate system: its other columns are lists, whose
+            // nulls are not counted in the statistics of Parquet files.
             let grids = GRIDS.iter().map(|grid| grid.crs);
             GEOMETRY_COLUMNS
                 .into_iter()
+                .chain(BOX_COLUMNS)
                 .chain(CENTROID_COLUMNS)
                 .chain(grids)
                 .filter(has)
@@ -246,8 +251,12 @@ impl Filter {
         } else if let Some(interval) = self.interval_columns(&columns) {
             vec![interval.instant, interval.start]
         } else {
-            // Times are those of the first column.
-            TIMES.into_iter().filter(has).take(1).collect()
+            // Only the first of these columns is compared.
+            DEFAULT_TIME_COLUMNS
+                .into_iter()
+                .filter(has)
+                .take(1)
+                .collect()
         };
         if names
             .iter()
@@ -256,7 +265,7 @@ impl Filter {
             return None;
         }
         let below = (self.level + 1..tables.levels.len())
-            .find(|level| self.has_columns(&tables.stored_columns(*level)))?;
+            .find(|level| self.finds_columns_in(&tables.stored_columns(*level)))?;
         let unstated = names
             .into_iter()
             .map(|name| col(name).is_null())
@@ -264,9 +273,9 @@ impl Filter {
         Some((unstated, self.clone().at_level(below)))
     }
 
-    /// True when rows of the filter's level state no place or time, so that those of their
-    /// descendants count.
-    pub fn looks_below(&self, tables: &Tables) -> bool {
+    /// True when some or all rows of the filter's level state no place or time, so that those of
+    /// their descendants are compared.
+    pub fn uses_levels_below(&self, tables: &Tables) -> bool {
         self.level < tables.levels.len()
             && self
                 .parts(tables)
@@ -288,10 +297,10 @@ impl Filter {
             .hint(format!("the deepest is level {last}")))
     }
 
-    /// Predicate of box and time range; `None` when neither is set.
+    /// Predicate of area and time range; `None` when neither is set.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid box or range;
+    /// [`crate::error::Kind::Usage`] for an unknown level or column, or an invalid area or range;
     /// the hint states what is allowed.
     pub(super) fn predicate(&self, tables: &Tables, ctx: &JobContext) -> Result<Option<Expr>> {
         self.check_level(tables)?;
@@ -316,7 +325,7 @@ impl Filter {
         let field = choose_column(
             columns,
             self.geometry_column.as_deref(),
-            &GEOMETRIES,
+            &DEFAULT_PLACE_COLUMNS,
             "geometry",
             self.level,
         )?;
@@ -330,24 +339,24 @@ impl Filter {
                 ctx,
             ));
         }
-        // Older TACO versions store points as text.
-        let text = is_text_array_type(&field.dtype);
-        if !text && !is_binary(&field.dtype) {
+        // Older TACO versions store points as text (WKT).
+        let is_text = is_text_array_type(&field.dtype);
+        if !is_text && !is_binary(&field.dtype) {
             let summary = format!(
                 "column {} is {}, not WKB geometries",
                 field.name,
                 dtype_name(&field.dtype)
             );
-            return Err(Error::usage(summary).hint("name a column as stac:centroid"));
+            return Err(Error::usage(summary).hint("name a column such as stac:centroid"));
         }
         Ok(col(field.name.as_str()).map(
-            move |column| points_in_boxes(&column, &boxes, text),
+            move |column| geometries_in_boxes(&column, &boxes, is_text),
             |_, field| Ok(Field::new(field.name().clone(), DataType::Boolean)),
         ))
     }
 
-    /// The columns that footprints are made of, and the only one that counts; `None` where a stored
-    /// column is compared as it is.
+    /// The columns that footprints are made of, and the only source of them that counts, if the
+    /// user names its column; `None` where a stored column is compared as it is.
     pub(super) fn footprint_columns<'a>(
         &self,
         columns: &'a [FieldSpec],
@@ -362,27 +371,27 @@ impl Filter {
                 source => source,
             },
         };
-        let readable = |dtype: &ArrowType| {
+        let is_readable = |dtype: &ArrowType| {
             dtype.is_integer() || dtype.is_nested() || is_text_array_type(dtype) || is_binary(dtype)
         };
-        let known = |field: &&FieldSpec| {
-            footprint::COLUMNS.contains(&field.name.as_str()) && readable(&field.dtype)
+        let is_of_place = |field: &&FieldSpec| {
+            footprint::COLUMNS.contains(&field.name.as_str()) && is_readable(&field.dtype)
         };
         let names: Vec<&str> = columns
             .iter()
-            .filter(known)
+            .filter(is_of_place)
             .map(|field| field.name.as_str())
             .collect();
         let has = |name: &str| names.contains(&name);
-        let grid = grid_of(has).is_some();
-        let geometry = GEOMETRY_COLUMNS.into_iter().any(has);
-        let useful = match only {
-            Some(PlaceSource::Grid) => grid,
-            Some(_) => geometry,
-            // Centroids alone are points, which are compared without more ado.
-            None => grid || geometry,
+        let has_grid = grid_of(has).is_some();
+        let has_geometry = GEOMETRY_COLUMNS.into_iter().any(has);
+        let has_footprint = match only {
+            Some(PlaceSource::Grid) => has_grid,
+            Some(_) => has_geometry,
+            // Centroids alone are points, whose stored column is compared as it is.
+            None => has_grid || has_geometry || BOX_COLUMNS.into_iter().any(has),
         };
-        useful.then_some((names, only))
+        has_footprint.then_some((names, only))
     }
 
     /// The columns of an instant, a start and an end that the level has, where the user names no
@@ -409,12 +418,13 @@ impl Filter {
         let field = choose_column(
             columns,
             self.time_column.as_deref(),
-            &TIMES,
+            &DEFAULT_TIME_COLUMNS,
             "time",
             self.level,
         )?;
         use arrow::datatypes::TimeUnit;
         let per_second = match &field.dtype {
+            // The engine has no unit of seconds: they are converted to milliseconds.
             ArrowType::Timestamp(TimeUnit::Second | TimeUnit::Millisecond, _) => 1_000,
             ArrowType::Timestamp(TimeUnit::Microsecond, _) => 1_000_000,
             ArrowType::Timestamp(TimeUnit::Nanosecond, _) => 1_000_000_000,
@@ -425,8 +435,8 @@ impl Filter {
             }
             _ => return Err(no_time(field)),
         };
-        // Bounds have the column's type, so that the statistics of a file can be asked; the number
-        // behind a time is that of UTC whatever its zone, so that times are ranges of numbers.
+        // Bounds are cast to the engine's type of the column, so that row groups are left out by
+        // their statistics. A timestamp is stored as a number in UTC, whatever its time zone.
         let empty = super::arrow_convert::series(&field.name, &field.dtype, Vec::new()).map_err(
             |error| {
                 Error::unsupported(format!("column {} can't be filtered", field.name))
@@ -455,9 +465,9 @@ fn has_times_in_microseconds(columns: &[FieldSpec], name: &str) -> bool {
     })
 }
 
-/// True for the points, as WKB or as its text, that touch the boxes.
-fn points_in_boxes(column: &Column, boxes: &Boxes, is_text: bool) -> PolarsResult<Column> {
-    let touch = |point: Option<&[u8]>| point.is_some_and(|point| boxes.touch(point));
+/// True for the geometries in WKB, or with `is_text` points in WKT, that touch the boxes.
+fn geometries_in_boxes(column: &Column, boxes: &Boxes, is_text: bool) -> PolarsResult<Column> {
+    let touch = |geometry: Option<&[u8]>| geometry.is_some_and(|geometry| boxes.touch(geometry));
     let mask: BooleanChunked = if is_text {
         column
             .str()?
@@ -524,25 +534,26 @@ fn footprints_in_boxes(
     Ok(BooleanChunked::from_iter(mask.into_iter().map(Some)).into_column())
 }
 
-/// The requested column, or the first default column that exists.
+/// The column that the user names, or the first of `defaults` that exists. `what` names the option
+/// of the command line.
 pub(super) fn choose_column<'a>(
     columns: &'a [FieldSpec],
-    asked: Option<&str>,
-    usual: &[&str],
+    named: Option<&str>,
+    defaults: &[&str],
     what: &str,
     level: usize,
 ) -> Result<&'a FieldSpec> {
     let find = |name: &str| columns.iter().find(|field| field.name == name);
-    match asked {
+    match named {
         Some(name) => find(name).ok_or_else(|| {
             let names: Vec<&str> = columns.iter().map(|field| field.name.as_str()).collect();
             Error::usage(format!("level {level} has no column {name}"))
                 .hint(format!("its columns: {}", names.join(", ")))
         }),
-        None => usual.iter().find_map(|name| find(name)).ok_or_else(|| {
+        None => defaults.iter().find_map(|name| find(name)).ok_or_else(|| {
             Error::usage(format!(
                 "level {level} has no {what} column: none of {}",
-                usual.join(", ")
+                defaults.join(", ")
             ))
             .hint(format!(
                 "name one with --{what}-column, or filter another level with --level"
@@ -570,14 +581,14 @@ fn bounds_of(corners: &[[f64; 2]]) -> [f64; 4] {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for fewer than three or too many corners, and for one that is not
-/// finite; the ranges of degrees are those of [`check_box`].
+/// finite, or beyond the degrees that [`check_box`] allows.
 pub(super) fn check_polygon(corners: &[[f64; 2]]) -> Result<()> {
     let fault = if corners.len() < 3 {
         format!("has {} corners; three are the least", corners.len())
     } else if corners.len() > CORNERS_MAX {
         format!("has {} corners; {CORNERS_MAX} are the most", corners.len())
-    } else if corners.iter().flatten().any(|number| !number.is_finite()) {
-        "has a corner that is not finite".to_owned()
+    } else if let Some(fault) = corners.iter().find_map(|corner| fault_of_degrees(*corner)) {
+        format!("has a corner that {fault}")
     } else {
         return Ok(());
     };
@@ -585,24 +596,29 @@ pub(super) fn check_polygon(corners: &[[f64; 2]]) -> Result<()> {
         .hint("give longitude and latitude of each corner in degrees"))
 }
 
-/// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤
-/// north.
+/// What is wrong with a longitude and a latitude; `None` for what is right. Longitudes are within
+/// ±360, so that they may go on across the antimeridian.
+fn fault_of_degrees([longitude, latitude]: [f64; 2]) -> Option<&'static str> {
+    if !longitude.is_finite() || !latitude.is_finite() {
+        Some("is not finite")
+    } else if longitude.abs() > 360.0 {
+        Some("has a longitude outside -360 to 360")
+    } else if latitude.abs() > 90.0 {
+        Some("has a latitude outside -90 to 90")
+    } else {
+        None
+    }
+}
+
+/// Checks a box.
+///
+/// # Errors
+/// [`crate::error::Kind::Usage`] unless it is finite, its longitudes within ±360, its latitudes
+/// within ±90, and south ≤ north.
 pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
-    let fault = if [west, south, east, north]
-        .iter()
-        .any(|number| !number.is_finite())
-    {
-        "is not finite".to_owned()
-    } else if [west, east]
-        .iter()
-        .any(|longitude| !(-360.0..=360.0).contains(longitude))
-    {
-        "has a longitude outside -360 to 360".to_owned()
-    } else if [south, north]
-        .iter()
-        .any(|latitude| !(-90.0..=90.0).contains(latitude))
-    {
-        "has a latitude outside -90 to 90".to_owned()
+    let corners = [[west, south], [east, north]];
+    let fault = if let Some(fault) = corners.into_iter().find_map(fault_of_degrees) {
+        fault.to_owned()
     } else if south > north {
         format!("has its south {south} above its north {north}")
     } else {
@@ -619,150 +635,6 @@ pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::time_range::{MICROS_OF_DAY, TimeBound};
-
-    #[test]
-    fn dates_are_whole_days_and_times_of_day_are_instants() {
-        let parse = |text: &str| TimeRange::parse(text).ok();
-        let hour = 3_600_000_000;
-        let day = |day: i64| {
-            Some(TimeBound {
-                micros: day * MICROS_OF_DAY,
-                day: true,
-            })
-        };
-        let at = |micros: i64| Some(TimeBound { micros, day: false });
-        assert_eq!(
-            parse("1970-01-02"),
-            Some(TimeRange {
-                first: day(1),
-                last: day(1)
-            })
-        );
-        let instant = at(49 * hour + hour / 2);
-        assert_eq!(
-            parse("1970-01-02T23:30:00-02:00"),
-            Some(TimeRange {
-                first: instant,
-                last: instant
-            })
-        );
-        let range = parse("1970-01-01T10:00:00Z/1970-01-03 01:00").expect("parses");
-        assert_eq!(
-            range,
-            TimeRange {
-                first: at(10 * hour),
-                last: at(49 * hour)
-            }
-        );
-        assert!(
-            range.holds(TimeBound {
-                micros: 10 * hour,
-                day: false
-            }) && range.holds(TimeBound {
-                micros: 49 * hour,
-                day: false
-            })
-        );
-        assert!(
-            !range.holds(TimeBound {
-                micros: 10 * hour - 1,
-                day: false
-            }) && !range.holds(TimeBound {
-                micros: 49 * hour + 1,
-                day: false
-            })
-        );
-        assert!(
-            range.holds(TimeBound {
-                micros: 0,
-                day: true
-            }),
-            "a part of that day is within"
-        );
-        assert_eq!(
-            parse("../1970-01-03"),
-            Some(TimeRange {
-                first: None,
-                last: day(2)
-            })
-        );
-        assert_eq!(
-            parse("1970-01-03/.."),
-            Some(TimeRange {
-                first: day(2),
-                last: None
-            })
-        );
-        assert!(
-            parse("1970-01-03T12:00:00Z/1970-01-03").is_some(),
-            "the day ends after noon"
-        );
-        let bad = [
-            "",
-            "..",
-            "../..",
-            "2001",
-            "1970-01-03/1970-01-02",
-            "1970-01-01T10:00/1970-01-01T09:00",
-            "tomorrow",
-            "1970-02-30",
-            "24-1-1",
-            "24-1-1/..",
-        ];
-        for bad in bad {
-            assert!(parse(bad).is_none(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn numbers_count_what_their_column_says() {
-        let unit = |name: &str, description: &str, dtype: ArrowType| {
-            let field = FieldSpec {
-                description: description.into(),
-                ..FieldSpec::new(name, dtype)
-            };
-            unit_of_counts(&field).ok()
-        };
-        let whole = |name: &str, description: &str| unit(name, description, ArrowType::Int64);
-        assert_eq!(
-            whole("stac:time_start", ""),
-            Some(1),
-            "the specification of TACO 0.2"
-        );
-        assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
-        assert_eq!(
-            whole(
-                "stac:time_start",
-                "Start timestamp (\u{3bc}s since Unix epoch, UTC)"
-            ),
-            Some(1_000_000)
-        );
-        assert_eq!(
-            whole("when", "Acquisition, milliseconds since 1970"),
-            Some(1_000)
-        );
-        assert_eq!(whole("when", "ns since the epoch"), Some(1_000_000_000));
-        assert_eq!(whole("when", "Seconds since 1970"), Some(1));
-        for (name, description) in [
-            ("date", ""),
-            ("datetime", ""),
-            ("acquisition_time", "Time of acquisition"),
-            ("when", "Sensor status"),
-        ] {
-            assert_eq!(whole(name, description), None, "{name}: {description}");
-        }
-        let field = |dtype| FieldSpec::new("stac:time_start", dtype);
-        let range = TimeRange::parse("1970-01-02").expect("parses");
-        let said = format!(
-            "{:?}",
-            counts_in_range(&field(ArrowType::Int64), 1_000, range)
-        );
-        assert!(
-            said.contains("86400000") && said.contains("172800000"),
-            "{said}"
-        );
-    }
 
     #[test]
     fn the_first_usual_column_is_chosen() {
@@ -782,24 +654,61 @@ mod tests {
                 .ok()
         };
         assert_eq!(
-            names(&columns, &GEOMETRIES).as_deref(),
+            names(&columns, &DEFAULT_PLACE_COLUMNS).as_deref(),
             Some("istac:geometry")
         );
         assert_eq!(
-            names(&columns[..2], &GEOMETRIES).as_deref(),
+            names(&columns[..2], &DEFAULT_PLACE_COLUMNS).as_deref(),
             Some("stac:centroid")
         );
         assert_eq!(
-            names(&columns[..1], &GEOMETRIES).as_deref(),
+            names(&columns[..1], &DEFAULT_PLACE_COLUMNS).as_deref(),
             Some("istac:centroid")
         );
-        assert_eq!(names(&columns, &TIMES).as_deref(), Some("istac:time_start"));
         assert_eq!(
-            names(&columns[..5], &TIMES).as_deref(),
+            names(&columns, &DEFAULT_TIME_COLUMNS).as_deref(),
+            Some("istac:time_start")
+        );
+        assert_eq!(
+            names(&columns[..5], &DEFAULT_TIME_COLUMNS).as_deref(),
             Some("stac:time_start")
         );
-        assert_eq!(names(&columns[..4], &TIMES).as_deref(), Some("datetime"));
-        assert_eq!(names(&[], &TIMES), None);
+        assert_eq!(
+            names(&columns[..4], &DEFAULT_TIME_COLUMNS).as_deref(),
+            Some("datetime")
+        );
+        assert_eq!(names(&[], &DEFAULT_TIME_COLUMNS), None);
+    }
+
+    /// Items of catalogues have a box where they have no geometry.
+    #[test]
+    fn boxes_of_rows_are_footprints() {
+        let list = ArrowType::new_list(ArrowType::Float64, true);
+        let columns = [
+            FieldSpec::new("stac:bbox", list),
+            FieldSpec::new("stac:centroid", ArrowType::Binary),
+        ];
+        let filter = Filter::bbox([0.0, 0.0, 1.0, 1.0]);
+        let (names, only) = filter.footprint_columns(&columns).expect("has footprints");
+        assert_eq!((names, only), (vec!["stac:bbox", "stac:centroid"], None));
+        assert!(filter.finds_columns_in(&columns[..1]));
+        assert!(filter.footprint_columns(&columns[1..]).is_none());
+    }
+
+    #[test]
+    fn polygons_are_checked() {
+        let ring = |x: f64, y: f64| check_polygon(&[[0.0, 0.0], [1.0, 0.0], [x, y]]);
+        assert!(ring(190.0, 1.0).is_ok() && ring(1.0, -90.0).is_ok());
+        for (x, y) in [(1.0, f64::NAN), (361.0, 0.0), (0.0, 91.0)] {
+            assert!(ring(x, y).is_err(), "{x} {y}");
+        }
+        assert!(check_polygon(&[[0.0, 0.0], [1.0, 0.0]]).is_err());
+        // Also where a box is given, which is the area's box then.
+        let filter = Filter {
+            bbox: Some([0.0, 0.0, 1.0, 1.0]),
+            ..Filter::polygon(vec![[0.0, 0.0], [1.0, 0.0], [0.0, 91.0]])
+        };
+        assert!(filter.area().is_err());
     }
 
     #[test]

@@ -44,12 +44,16 @@ const fn list_function(
 /// Name of the function that makes a list of its arguments.
 const LIST_VALUE: &str = "list_value";
 
-/// Name of the function that adds the elements of a list.
-const LIST_SUM: &str = "list_sum";
-
 /// Name of the function that makes a list without elements; its argument is NULL, as the engine
 /// calls no function without one.
 const NO_ELEMENTS: &str = "list_without_elements";
+
+/// Name of the function that adds the elements of a list.
+const LIST_SUM: &str = "list_sum";
+
+/// Name of the function that a sum with OVER is the argument of, and that gives it back: plans have
+/// no other sign of such a sum.
+pub(super) const WINDOW_SUM: &str = "window_sum";
 
 /// Lists that are put behind one another.
 const LISTS_MAX: usize = 100;
@@ -87,6 +91,9 @@ const FUNCTIONS: &[ListFunction] = &[
     }),
     list_function(LIST_SUM, (1, 1), sum_type, list_sum),
     list_function("list_text", (2, 2), |_| Ok(DataType::String), list_text),
+    list_function(WINDOW_SUM, (1, 1), first_type, |columns| {
+        Ok(columns[0].clone())
+    }),
 ];
 
 /// True for the lower-case name of a function of this module.
@@ -101,11 +108,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
-    match name {
-        LIST_VALUE => RecognisedFunction::WrittenList.get_or_build(|| build_function(name)),
-        LIST_SUM => RecognisedFunction::ListSum.get_or_build(|| build_function(name)),
-        _ => build_function(name),
-    }
+    let recognised = match name {
+        LIST_VALUE => RecognisedFunction::WrittenList,
+        LIST_SUM => RecognisedFunction::ListSum,
+        WINDOW_SUM => RecognisedFunction::WindowSum,
+        _ => return build_function(name),
+    };
+    recognised.get_or_build(|| build_function(name))
 }
 
 fn build_function(name: &str) -> Option<UserDefinedFunction> {
@@ -657,6 +666,8 @@ mod tests {
     fn a_written_list_is_recognised_in_a_plan() {
         let call = |name: &str| function(name).expect("is known").fun;
         let recognised = RecognisedFunction::WrittenList;
-        assert!(recognised.matches(&call(LIST_VALUE)) && !recognised.matches(&call("list_sum")));
+        assert!(recognised.matches(&call(LIST_VALUE)) && !recognised.matches(&call(LIST_SUM)));
+        let recognised = RecognisedFunction::ListSum;
+        assert!(recognised.matches(&call(LIST_SUM)) && !recognised.matches(&call(WINDOW_SUM)));
     }
 }

@@ -110,7 +110,7 @@ mod window_functions;
 mod windowing;
 
 pub use condition_levels::conditions_by_level;
-pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES, check_box};
+pub use filter::{BoxTest, DEFAULT_TIME_COLUMNS, Filter, check_box};
 pub use lexemes::{Lexeme, lexemes};
 pub use output::QueryResult;
 pub use polygon_text::polygon_from_text;

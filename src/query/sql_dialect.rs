@@ -13,6 +13,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Span, Token, Word};
 
 use super::duckdb_semantics::expressions::{expression, literal};
+use super::function_names::LAMBDA_FUNCTIONS;
 use crate::error::Result;
 
 /// Precedence of `**`: above multiplication, below casts.
@@ -109,6 +110,15 @@ impl Dialect for DuckDb {
         if is_power {
             return Some(Ok(POWER_PRECEDENCE));
         }
+        // As `||`, whose sides they are; the parser has them below comparisons.
+        if matches!(
+            parser.peek_token_ref().token,
+            Token::Arrow | Token::LongArrow
+        ) {
+            return Some(Ok(
+                self.prec_value(sqlparser::dialect::Precedence::MulDivModOp)
+            ));
+        }
         match postfix_of(parser)? {
             Postfix::Glob { .. } => Some(Ok(self.prec_value(sqlparser::dialect::Precedence::Like))),
             Postfix::InList { .. } => {
@@ -124,6 +134,14 @@ impl Dialect for DuckDb {
                 return Some(Err(ParserError::RecursionLimitExceeded));
             }
             self.left.set(Some(left - 1));
+        }
+        // The parser takes all that follows the arrow for the body of a lambda.
+        let is_word = matches!(parser.peek_token_ref().token, Token::Word(_));
+        if is_word
+            && parser.peek_nth_token_ref(1).token == Token::Arrow
+            && !is_lambda_argument(parser)
+        {
+            return Some(parser.parse_identifier().map(Expr::Identifier));
         }
         // Unary minus binds tighter than `**`: -2 ** 2 is 4.
         if parser.consume_token(&Token::Minus) {
@@ -319,6 +337,32 @@ fn call_with(name: &str, arguments: Vec<Expr>) -> Expr {
             .collect();
     }
     call
+}
+
+/// True where an argument of a function begins that takes a lambda.
+fn is_lambda_argument(parser: &Parser) -> bool {
+    let begins = matches!(
+        parser.get_current_token().token,
+        Token::Comma | Token::LParen
+    );
+    let mut depth = 0;
+    let mut before = (0..parser.index()).rev().map(|at| parser.token_at(at));
+    let is_open = before.by_ref().any(|token| {
+        match &token.token {
+            Token::RParen | Token::RBracket | Token::RBrace => depth += 1,
+            Token::LParen | Token::LBracket | Token::LBrace => depth -= 1,
+            _ => {}
+        }
+        depth < 0
+    });
+    let name = before.find(|token| !matches!(token.token, Token::Whitespace(_)));
+    match name.map(|token| &token.token) {
+        Some(Token::Word(word)) if begins && is_open => {
+            let name = word.value.to_lowercase();
+            name == "columns" || LAMBDA_FUNCTIONS.contains(&name.as_str())
+        }
+        _ => false,
+    }
 }
 
 /// True for `[expression FOR name IN list …]`.

@@ -645,6 +645,48 @@ fn rows_without_a_place_or_time_are_where_and_when_their_children_are() {
     );
 }
 
+/// Items of catalogues have a box where they have no geometry.
+#[test]
+fn rows_with_a_box_alone_do_not_take_the_places_of_their_children() {
+    let lima = point(-75.0, -12.0);
+    let boxes = ListArray::from_iter_primitive::<Float64Type, _, _>([
+        Some(vec![Some(0.0), Some(40.0), Some(20.0), Some(60.0)]),
+        None,
+    ]);
+    let level0 = batch(vec![
+        ("id", texts(&["own", "below"])),
+        ("type", texts(&["FOLDER", "FOLDER"])),
+        ("stac:bbox", Arc::new(boxes)),
+        ("internal:current_id", numbers(&[0, 1])),
+        ("internal:parent_id", numbers(&[0, 1])),
+    ]);
+    let level1 = batch(vec![
+        ("id", texts(&["a", "a"])),
+        ("type", texts(&["FILE", "FILE"])),
+        (
+            "stac:centroid",
+            Arc::new(BinaryArray::from(vec![lima.as_slice(); 2])),
+        ),
+        ("internal:current_id", numbers(&[0, 1])),
+        ("internal:parent_id", numbers(&[0, 1])),
+    ]);
+    let mut tables = Tables::new(VsiBase::None);
+    tables.push_table(decoded(level0));
+    tables.push_table(decoded(level1));
+    for (bbox, wanted) in [
+        ([-80.0, -20.0, -70.0, 0.0], "below"),
+        ([0.0, 50.0, 5.0, 55.0], "own"),
+    ] {
+        let query = Query {
+            filters: vec![Filter::bbox(bbox)],
+            ..Query::default()
+        };
+        let rows = super::run(&tables, &query, &ctx()).expect("answers");
+        let ids: Vec<_> = rows.json_rows().map(|row| row["id"].clone()).collect();
+        assert_eq!(ids, [json!(wanted)], "{bbox:?}");
+    }
+}
+
 #[test]
 fn dates_are_whole_days_and_times_of_day_count() {
     let days = |range: &str| filtered(&[Filter::datetime(range)], "SELECT id FROM data");

@@ -316,3 +316,151 @@ pub(super) fn texts_in_range(name: &str, range: TimeRange) -> Expr {
         |_, field| Ok(Field::new(field.name().clone(), DataType::Boolean)),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_whole_days_and_times_of_day_are_instants() {
+        let parse = |text: &str| TimeRange::parse(text).ok();
+        let hour = 3_600_000_000;
+        let day = |day: i64| {
+            Some(TimeBound {
+                micros: day * MICROS_OF_DAY,
+                day: true,
+            })
+        };
+        let at = |micros: i64| Some(TimeBound { micros, day: false });
+        assert_eq!(
+            parse("1970-01-02"),
+            Some(TimeRange {
+                first: day(1),
+                last: day(1)
+            })
+        );
+        let instant = at(49 * hour + hour / 2);
+        assert_eq!(
+            parse("1970-01-02T23:30:00-02:00"),
+            Some(TimeRange {
+                first: instant,
+                last: instant
+            })
+        );
+        let range = parse("1970-01-01T10:00:00Z/1970-01-03 01:00").expect("parses");
+        assert_eq!(
+            range,
+            TimeRange {
+                first: at(10 * hour),
+                last: at(49 * hour)
+            }
+        );
+        assert!(
+            range.holds(TimeBound {
+                micros: 10 * hour,
+                day: false
+            }) && range.holds(TimeBound {
+                micros: 49 * hour,
+                day: false
+            })
+        );
+        assert!(
+            !range.holds(TimeBound {
+                micros: 10 * hour - 1,
+                day: false
+            }) && !range.holds(TimeBound {
+                micros: 49 * hour + 1,
+                day: false
+            })
+        );
+        assert!(
+            range.holds(TimeBound {
+                micros: 0,
+                day: true
+            }),
+            "a part of that day is within"
+        );
+        assert_eq!(
+            parse("../1970-01-03"),
+            Some(TimeRange {
+                first: None,
+                last: day(2)
+            })
+        );
+        assert_eq!(
+            parse("1970-01-03/.."),
+            Some(TimeRange {
+                first: day(2),
+                last: None
+            })
+        );
+        assert!(
+            parse("1970-01-03T12:00:00Z/1970-01-03").is_some(),
+            "the day ends after noon"
+        );
+        let bad = [
+            "",
+            "..",
+            "../..",
+            "2001",
+            "1970-01-03/1970-01-02",
+            "1970-01-01T10:00/1970-01-01T09:00",
+            "tomorrow",
+            "1970-02-30",
+            "24-1-1",
+            "24-1-1/..",
+        ];
+        for bad in bad {
+            assert!(parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_count_what_their_column_says() {
+        let unit = |name: &str, description: &str, dtype: ArrowType| {
+            let field = FieldSpec {
+                description: description.into(),
+                ..FieldSpec::new(name, dtype)
+            };
+            unit_of_counts(&field).ok()
+        };
+        let whole = |name: &str, description: &str| unit(name, description, ArrowType::Int64);
+        assert_eq!(
+            whole("stac:time_start", ""),
+            Some(1),
+            "the text of TACO 0.2"
+        );
+        assert_eq!(unit("istac:time_end", "", ArrowType::Float64), Some(1));
+        assert_eq!(
+            whole(
+                "stac:time_start",
+                "Start timestamp (\u{3bc}s since Unix epoch, UTC)"
+            ),
+            Some(1_000_000)
+        );
+        assert_eq!(
+            whole("when", "Acquisition, milliseconds since 1970"),
+            Some(1_000)
+        );
+        assert_eq!(whole("when", "ns since the epoch"), Some(1_000_000_000));
+        assert_eq!(whole("when", "Seconds since 1970"), Some(1));
+        for (name, description) in [
+            ("date", ""),
+            ("datetime", ""),
+            ("acquisition_time", "Time of acquisition"),
+            ("when", "Sensor status"),
+        ] {
+            assert_eq!(whole(name, description), None, "{name}: {description}");
+        }
+        let field = |dtype| FieldSpec::new("stac:time_start", dtype);
+        let range = TimeRange::parse("1970-01-02").expect("parses");
+        let said = format!(
+            "{:?}",
+            counts_in_range(&field(ArrowType::Int64), 1_000, range)
+        );
+        assert!(
+            said.contains("86400000") && said.contains("172800000"),
+            "{said}"
+        );
+    }
+}

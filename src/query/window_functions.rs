@@ -13,9 +13,8 @@ use super::duckdb_arithmetic::apply_duckdb_arithmetic;
 use super::engine_errors::refusal;
 use super::function_registry;
 use super::functions::add_interval;
-use super::list_functions::{DecimalSum, elementwise};
+use super::list_functions::DecimalSum;
 use super::nested_values::{broadcast_column, sortable};
-use super::recognised_functions::RecognisedFunction;
 use super::scan::fault;
 use super::time_range::MICROS_OF_DAY;
 use super::time_texts::IntervalParts;
@@ -121,26 +120,7 @@ struct PartitionedRows {
     group_starts: Vec<u32>,
 }
 
-fn type_of_first(dtypes: &[DataType]) -> PolarsResult<DataType> {
-    let first = dtypes.first().cloned();
-    first.ok_or_else(|| refusal("a sum over a window is one column"))
-}
-
-fn first_column(columns: &[Column]) -> PolarsResult<Column> {
-    let first = columns.first().cloned();
-    first.ok_or_else(|| refusal("a sum over a window is one column"))
-}
-
 impl WindowDefinition {
-    /// The function that its results are passed through, by which plans show what they are.
-    pub fn marking_function(&self) -> Option<UserDefinedFunction> {
-        match self.function {
-            WindowFunction::Sum => RecognisedFunction::WindowSum
-                .get_or_build(|| Some(elementwise("window_sum", type_of_first, first_column))),
-            _ => None,
-        }
-    }
-
     /// The window as a user-defined function of the engine.
     pub fn into_function(self, name: &str) -> UserDefinedFunction {
         let window = self.clone();

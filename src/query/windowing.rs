@@ -16,6 +16,7 @@ use super::duckdb_semantics::{
 use super::engine::SqlEngine;
 use super::engine_errors::engine_error;
 use super::function_names::{is_aggregate_name, is_zero_of_no_rows};
+use super::list_functions::WINDOW_SUM;
 use super::source_span::StatementSource;
 use super::syntax_walk::{visit_expressions, walk_tree_mut};
 use super::time_texts::IntervalParts;
@@ -82,7 +83,7 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
         let mut texts = vec!["*".to_owned()];
         for (window, inputs, name) in windows {
             let called = engine.unique("__window");
-            let mark = window.marking_function();
+            let is_sum = matches!(window.function, window_functions::WindowFunction::Sum);
             let function = window.into_function(&called);
             engine.extras.borrow_mut().push((called.clone(), function));
             let semantics = engine.semantics(&schema);
@@ -92,10 +93,8 @@ impl<'p, 'a> SelectWindows<'p, 'a> {
                 .map(|input| semantics.print(input))
                 .collect::<Result<Vec<_>>>()?;
             let mut call = format!("{called}({})", inputs.join(", "));
-            if let Some(mark) = mark {
-                let marked = engine.unique("__window_mark");
-                call = format!("{marked}({call})");
-                engine.extras.borrow_mut().push((marked, mark));
+            if is_sum {
+                call = format!("{WINDOW_SUM}({call})");
             }
             texts.push(format!("{call} AS {}", column(&name)));
         }

@@ -1,5 +1,5 @@
-//! The coordinate system of netCDF files that name none, where their axes are stated as longitude
-//! and latitude.
+//! The coordinate system of netCDF files and Zarr stores that name none, where their axes are
+//! stated as longitude and latitude.
 
 use gdal::cpl::CslStringList;
 use gdal::raster::{Group, MDArray};
@@ -10,7 +10,12 @@ use super::crs_text::spatial_ref_of;
 use super::gdal_errors;
 use super::variable::NETCDF_NAME;
 
-/// Units of longitudes and latitudes (CF conventions 4.1, 4.2).
+/// Names of drivers, and the beginnings of the names of their variables.
+const NETCDF: &str = "netCDF";
+const NETCDF_PREFIX: &str = "NETCDF:\"";
+const ZARR: &str = "Zarr";
+const ZARR_PREFIX: &str = "ZARR:\"";
+/// Units of longitudes and latitudes (CF conventions 4.1, 4.2), in upper or lower case.
 const UNITS_OF_LONGITUDE: [&str; 6] = [
     "degrees_east",
     "degree_east",
@@ -31,6 +36,8 @@ const UNITS_OF_LATITUDE: [&str; 6] = [
 const UNITS_OF_ANGLES: [&str; 2] = ["degrees", "degree"];
 /// Names of a third dimension that the netCDF driver reads as bands, behind rows and columns.
 const BAND_DIMENSIONS: [&str; 2] = ["bands", "band"];
+/// Maximum number of arrays of a store among which the only one with rows and columns is found.
+const ARRAYS_COMPARED: usize = 64;
 
 /// What an axis is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,30 +47,93 @@ enum AxisQuantity {
     Other,
 }
 
-/// The system of a netCDF file that names none, where its columns are stated as longitudes and its
-/// rows as latitudes in degrees (CF conventions 4.1, 4.2): WGS 84, as other programs assume. Files
-/// with the two exchanged exist. Where the dimensions of the variable are not found, only grids
-/// whose columns go beyond 90°, which no latitude does, have it.
+/// The system of a netCDF file or a Zarr store that names none, where its columns are stated as
+/// longitudes and its rows as latitudes in degrees (CF conventions 4.1, 4.2): WGS 84, as other
+/// programs assume. Files with the two exchanged exist.
 pub(super) fn system_of_degree_axes(
     dataset: &Dataset,
     geotransform: [f64; 6],
 ) -> Option<SpatialRef> {
-    if dataset.driver().short_name() != "netCDF" {
+    let (width, height) = dataset.raster_size();
+    if !is_grid_of_degrees(geotransform, width as f64, height as f64) {
         return None;
     }
+    let is_found = match dataset.driver().short_name().as_str() {
+        NETCDF => is_netcdf_in_degrees(dataset, geotransform, width),
+        ZARR => is_store_in_degrees(dataset),
+        _ => false,
+    };
+    is_found.then(|| spatial_ref_of("EPSG:4326").ok()).flatten()
+}
+
+/// Where the dimensions of the variable are not found, only grids whose columns go beyond 90°,
+/// which no latitude does, are taken for ones in degrees.
+fn is_netcdf_in_degrees(dataset: &Dataset, geotransform: [f64; 6], width: usize) -> bool {
     let items = dataset.metadata_domain("").unwrap_or_default();
-    let (width, height) = dataset.raster_size();
     let is_stated = [AxisQuantity::Longitude, AxisQuantity::Latitude]
         .into_iter()
         .all(|quantity| axis_names(&items).any(|name| quantity_of_axis(&items, name) == quantity));
-    if !is_stated || !is_grid_of_degrees(geotransform, width as f64, height as f64) {
+    is_stated
+        && match dimensions_of_variable(dataset, &items) {
+            Some(names) => are_rows_of_latitudes(&items, &names),
+            None => goes_beyond_latitudes(geotransform, width as f64),
+        }
+}
+
+fn is_store_in_degrees(dataset: &Dataset) -> bool {
+    let (found, _said) = gdal_errors::listen(|| axes_of_store(dataset));
+    found.is_some_and(|(items, names)| match names.as_slice() {
+        [.., rows, columns] => are_latitudes_and_longitudes(&items, rows, columns),
+        _ => false,
+    })
+}
+
+/// Units of the dimensions of the array that is open, as the netCDF driver states them, and the
+/// names of the dimensions in order.
+fn axes_of_store(dataset: &Dataset) -> Option<(Vec<String>, Vec<String>)> {
+    let description = dataset.description().ok()?;
+    let (path, named) = split_description(&description, ZARR_PREFIX)?;
+    let arrays = open_arrays(path, ZARR)?;
+    let root = arrays.root_group().ok()?;
+    let variable = match named {
+        // Numbers of layers may follow.
+        Some(name) => name.split(':').next().unwrap_or(name).to_owned(),
+        None => name_of_only_raster(&root)?,
+    };
+    let (groups, name) = variable.rsplit_once('/').unwrap_or(("", &variable));
+    let group = open_group(root, groups)?;
+    let array = group.open_md_array(name, CslStringList::new()).ok()?;
+    units_of_dimensions(&array)
+}
+
+fn units_of_dimensions(array: &MDArray<'_>) -> Option<(Vec<String>, Vec<String>)> {
+    let (mut items, mut names) = (Vec::new(), Vec::new());
+    for dimension in array.dimensions().ok()? {
+        let name = dimension.name();
+        // Empty without a variable as well.
+        let unit = dimension.indexing_variable().unit();
+        items.push(format!("{name}#units={unit}"));
+        names.push(name);
+    }
+    Some((items, names))
+}
+
+/// The name of the only array that has rows and columns.
+fn name_of_only_raster(root: &Group<'_>) -> Option<String> {
+    let names = root.array_names(CslStringList::new());
+    if names.len() > ARRAYS_COMPARED {
         return None;
     }
-    let is_found = match dimensions_of_variable(dataset, &items) {
-        Some(names) => are_rows_of_latitudes(&items, &names),
-        None => goes_beyond_latitudes(geotransform, width as f64),
-    };
-    is_found.then(|| spatial_ref_of("EPSG:4326").ok()).flatten()
+    let mut rasters = names
+        .into_iter()
+        .filter(|name| has_rows_and_columns(root, name));
+    let only = rasters.next()?;
+    rasters.next().is_none().then_some(only)
+}
+
+fn has_rows_and_columns(root: &Group<'_>, name: &str) -> bool {
+    root.open_md_array(name, CslStringList::new())
+        .is_ok_and(|array| array.num_dimensions() >= 2)
 }
 
 /// Names of the variables of which the driver states units.
@@ -96,7 +166,8 @@ fn quantity_of_axis(items: &[String], name: &str) -> AxisQuantity {
 /// True where variables of this name have the attribute, and all of them with one of these values.
 fn all_state(items: &[String], name: &str, attribute: &str, values: &[&str]) -> bool {
     let mut found = attributes(items, name, attribute).peekable();
-    found.peek().is_some() && found.all(|value| values.contains(&value))
+    let is_one = |value: &str| values.iter().any(|known| known.eq_ignore_ascii_case(value));
+    found.peek().is_some() && found.all(is_one)
 }
 
 /// The values of an attribute of all variables of this name.
@@ -122,32 +193,25 @@ fn are_rows_of_latitudes(items: &[String], dimensions: &[String]) -> bool {
         [.., rows, columns] => Some((rows, columns)),
         _ => None,
     };
-    plane.is_some_and(|(rows, columns)| {
-        quantity_of_axis(items, rows) == AxisQuantity::Latitude
-            && quantity_of_axis(items, columns) == AxisQuantity::Longitude
-    })
+    plane.is_some_and(|(rows, columns)| are_latitudes_and_longitudes(items, rows, columns))
+}
+
+fn are_latitudes_and_longitudes(items: &[String], rows: &str, columns: &str) -> bool {
+    quantity_of_axis(items, rows) == AxisQuantity::Latitude
+        && quantity_of_axis(items, columns) == AxisQuantity::Longitude
 }
 
 /// Names of the dimensions of the variable that is open, in order; `None` where the file does not
 /// open as arrays. The caller holds the HDF5 lock.
 fn dimensions_of_variable(dataset: &Dataset, items: &[String]) -> Option<Vec<String>> {
     let description = dataset.description().ok()?;
-    let (path, named) = match description.strip_prefix("NETCDF:\"") {
-        Some(rest) => {
-            let (path, variable) = rest.rsplit_once("\":")?;
-            (path, Some(variable.to_owned()))
-        }
-        None => (description.as_str(), None),
-    };
-    let variable = named.or_else(|| name_of_open_variable(dataset, items))?;
-    let options = DatasetOptions {
-        open_flags: GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_MULTIDIM_RASTER,
-        allowed_drivers: Some(&["netCDF"]),
-        sibling_files: Some(&[]),
-        ..Default::default()
+    let (path, named) = split_description(&description, NETCDF_PREFIX)?;
+    let variable = match named {
+        Some(name) => name.to_owned(),
+        None => name_of_open_variable(dataset, items)?,
     };
     let (found, _said) = gdal_errors::listen(|| {
-        let arrays = Dataset::open_ex(path, options).ok()?;
+        let arrays = open_arrays(path, NETCDF)?;
         let root = arrays.root_group().ok()?;
         let (groups, name) = variable.rsplit_once('/').unwrap_or(("", &variable));
         let group = open_group(root, groups)?;
@@ -155,6 +219,27 @@ fn dimensions_of_variable(dataset: &Dataset, items: &[String]) -> Option<Vec<Str
         names_of_dimensions(&array)
     });
     found
+}
+
+/// The path of an open file, and the variable that its name states: `NETCDF:"path":variable`.
+fn split_description<'d>(description: &'d str, prefix: &str) -> Option<(&'d str, Option<&'d str>)> {
+    match description.strip_prefix(prefix) {
+        Some(rest) => {
+            let (path, variable) = rest.rsplit_once("\":")?;
+            Some((path, Some(variable)))
+        }
+        None => Some((description, None)),
+    }
+}
+
+fn open_arrays(path: &str, driver: &str) -> Option<Dataset> {
+    let options = DatasetOptions {
+        open_flags: GdalOpenFlags::GDAL_OF_READONLY | GdalOpenFlags::GDAL_OF_MULTIDIM_RASTER,
+        allowed_drivers: Some(&[driver]),
+        sibling_files: Some(&[]),
+        ..Default::default()
+    };
+    Dataset::open_ex(path, options).ok()
 }
 
 /// The name of the only variable of a file, with its groups where the file's metadata has them.
@@ -271,6 +356,7 @@ mod tests {
             "both#units=degrees_north",
             "/G/both#units=m",
             "named#standard_name=longitude",
+            "north#units=Degrees_North",
         ]);
         for (name, wanted) in [
             ("lat", AxisQuantity::Latitude),
@@ -282,6 +368,7 @@ mod tests {
             ("both", AxisQuantity::Other),
             ("named", AxisQuantity::Other),
             ("time", AxisQuantity::Other),
+            ("north", AxisQuantity::Latitude),
         ] {
             assert_eq!(quantity_of_axis(&items, name), wanted, "{name}");
         }
@@ -301,6 +388,25 @@ mod tests {
         ] {
             let found = are_rows_of_latitudes(&items, &strings(dimensions));
             assert_eq!(found, wanted, "{dimensions:?}");
+        }
+    }
+    #[test]
+    fn names_of_open_files_are_split_into_path_and_variable() {
+        for (name, prefix, wanted) in [
+            (
+                "NETCDF:\"/d/a:b.nc\":/PRODUCT/no2",
+                NETCDF_PREFIX,
+                Some(("/d/a:b.nc", Some("/PRODUCT/no2"))),
+            ),
+            (
+                "ZARR:\"/d/a.zarr\":/tas:3",
+                ZARR_PREFIX,
+                Some(("/d/a.zarr", Some("/tas:3"))),
+            ),
+            ("/d/a.nc", NETCDF_PREFIX, Some(("/d/a.nc", None))),
+            ("NETCDF:\"/d/a.nc\"", NETCDF_PREFIX, None),
+        ] {
+            assert_eq!(split_description(name, prefix), wanted, "{name}");
         }
     }
 }

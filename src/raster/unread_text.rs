@@ -1,5 +1,5 @@
 //! Names text that no driver of this program reads, from the first bytes of a file that could not
-//! be opened: vector formats in XML, and GeoJSON in UTF-16.
+//! be opened: vector formats in XML, packed or not, and GeoJSON in UTF-16.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::files::utf16_units;
 pub(super) const TEXT_HEAD: u64 = 4 << 10;
 
 /// Root elements of vector formats in XML, for which GDAL needs a library that this build lacks.
-const XML_VECTORS: [(&str, &str); 7] = [
+const XML_VECTORS: [(&str, &str); 8] = [
     ("<kml", "KML"),
     ("<kml:kml", "KML"),
     ("<gpx", "GPX"),
@@ -19,6 +19,7 @@ const XML_VECTORS: [(&str, &str); 7] = [
     ("<gml:FeatureCollection", "GML"),
     ("<ogr:FeatureCollection", "GML"),
     ("<wfs:FeatureCollection", "GML"),
+    ("<osm", "OpenStreetMap data"),
 ];
 
 /// The error for a file that begins with `start`; `None` for other formats.
@@ -28,7 +29,8 @@ pub(super) fn unread_text_error(start: &[u8]) -> Option<Error> {
     let text = utf16.map_or_else(|| String::from_utf8_lossy(start), Cow::Owned);
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let xml = XML_VECTORS.iter().find(|(root, _)| has_root(text, root));
-    if let Some((_, name)) = xml {
+    let named = xml.map(|(_, name)| *name);
+    if let Some(name) = named.or_else(|| is_kmz(start).then_some("KMZ")) {
         let error = Error::format(format!("this is {name}, for which there is no driver here"));
         return Some(error.hint("write it as GeoJSON or FlatGeobuf: ogr2ogr OUT.geojson IN"));
     }
@@ -36,6 +38,20 @@ pub(super) fn unread_text_error(start: &[u8]) -> Option<Error> {
         Error::format("this is JSON in UTF-16, and readers take GeoJSON in UTF-8 alone")
             .hint("save it in UTF-8: iconv -f UTF-16 -t UTF-8 IN > OUT")
     })
+}
+
+/// True for a ZIP whose first member is KML.
+fn is_kmz(start: &[u8]) -> bool {
+    const ENDING: &[u8] = b".kml";
+    let ending = name_of_first_member(start).and_then(|name| name.last_chunk::<4>());
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
+}
+
+/// The name in the local header at the beginning of a ZIP (APPNOTE 4.3.7).
+fn name_of_first_member(start: &[u8]) -> Option<&[u8]> {
+    let header = start.strip_prefix(b"PK\x03\x04")?;
+    let length = u16::from_le_bytes(*header.get(22..)?.first_chunk::<2>()?);
+    header.get(26..)?.get(..usize::from(length))
 }
 
 /// The text of bytes in UTF-16, which may end within a character.
@@ -70,7 +86,21 @@ mod tests {
             &utf16("{\"type\": \"FeatureCollection\"}"),
         ]
         .concat();
+        // Local headers of a ZIP: the name has seven bytes.
+        let packed = |name: &str| {
+            let header = [&b"PK\x03\x04"[..], &[0; 22], &[7, 0, 0, 0]].concat();
+            [header.as_slice(), name.as_bytes(), b"data"].concat()
+        };
         for (start, wanted) in [
+            (packed("doc.kml"), Some("KMZ")),
+            (packed("DOC.KML"), Some("KMZ")),
+            (packed("doc.tif"), None),
+            (packed("d.kml"), None),
+            (b"PK\x03\x04".to_vec(), None),
+            (
+                b"<osm version=\"0.6\"></osm>".to_vec(),
+                Some("OpenStreetMap"),
+            ),
             (kml.as_bytes().to_vec(), Some("KML")),
             (utf16(kml), Some("KML")),
             (b"<gpx version=\"1.1\"></gpx>".to_vec(), Some("GPX")),

@@ -14,7 +14,8 @@ use super::metadata_columns::{
 };
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use super::title_rows::{
-    CellKind, OUTLINED_ROWS, OutlinedCell, header_below_titles, warning_of_titles,
+    CellKind, OUTLINED_ROWS, OutlinedCell, OutlinedRow, TitledHeader, header_below_titles,
+    warning_of_titles,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -71,7 +72,7 @@ pub(super) fn read_csv(
     let renamed = number_repeated_names(&mut names);
     let mut columns = CsvColumns::new(&names);
     while more {
-        let line = lines_before + record.position().map_or(0, csv::Position::line);
+        let line = lines_before + record.position().map_or(0, |at| line_of(body, at));
         columns.add(&record, line, content.len())?;
         if columns.rows_in_batch == 0 {
             ctx.check()?;
@@ -104,14 +105,15 @@ impl<'b> TitledBody<'b> {
     ) -> Option<Self> {
         let separators = stated.map_or(SEPARATORS.to_vec(), |separator| vec![separator]);
         let start = start_of(body);
-        if separators
+        let may_begin_with_header = separators
             .iter()
-            .any(|&separator| begins_with_header(start, separator))
-        {
-            return None;
-        }
+            .any(|&separator| begins_with_header(start, separator));
         let found = separators.into_iter().rev().filter_map(|separator| {
-            let (offset, titles) = split_titles(start, separator, reading)?;
+            let (offset, titled) = split_titles(start, separator, reading)?;
+            if may_begin_with_header && !titled.is_separate {
+                return None;
+            }
+            let titles = titled.titles;
             let body = body.get(offset..)?;
             let score = score_separator(start_of(body), separator)?;
             Some((
@@ -139,24 +141,59 @@ fn begins_with_header(start: &str, separator: u8) -> bool {
         && rows.take(COMPARED_ROWS).any(|row| row.len() == first.len())
 }
 
-/// The offset of the header below a title, and the title.
+/// The offset of the header below a title, and the header.
 fn split_titles(
     start: &str,
     separator: u8,
     reading: &dyn Fn(&str) -> ColumnReading,
-) -> Option<(usize, Vec<String>)> {
+) -> Option<(usize, TitledHeader)> {
     let mut reader = csv_reader(start, separator);
     let mut record = StringRecord::new();
     let (mut offsets, mut rows) = (Vec::new(), Vec::new());
+    let mut is_below_gap = false;
     while rows.len() < OUTLINED_ROWS && reader.read_record(&mut record).ok()? {
+        let at = record.position()?;
+        is_below_gap |= has_empty_lines_before(start, at);
         let cells = outline_record(&record);
-        if !cells.is_empty() {
-            offsets.push(record.position()?.byte());
-            rows.push(cells);
+        if cells.is_empty() {
+            is_below_gap = true;
+            continue;
         }
+        offsets.push(at.byte());
+        rows.push(OutlinedRow {
+            cells,
+            is_below_gap: std::mem::take(&mut is_below_gap),
+        });
     }
-    let (at, titles) = header_below_titles(&rows, reading)?;
-    Some((usize::try_from(*offsets.get(at)?).ok()?, titles))
+    let titled = header_below_titles(&rows, reading)?;
+    let offset = usize::try_from(*offsets.get(titled.at)?).ok()?;
+    Some((offset, titled))
+}
+
+/// The line breaks where a record begins: its position is that of the end of the record before it,
+/// which may be within the line break.
+fn line_breaks_at<'b>(body: &'b str, at: &csv::Position) -> &'b [u8] {
+    let byte = usize::try_from(at.byte()).unwrap_or(usize::MAX);
+    let rest = body.as_bytes().get(byte..).unwrap_or_default();
+    let length = rest
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+        .count();
+    &rest[..length]
+}
+
+/// The line in which a record begins.
+fn line_of(body: &str, at: &csv::Position) -> u64 {
+    let breaks = line_breaks_at(body, at).iter();
+    at.line() + breaks.filter(|byte| **byte == b'\n').count() as u64
+}
+
+fn has_empty_lines_before(body: &str, at: &csv::Position) -> bool {
+    let breaks = line_breaks_at(body, at);
+    let byte = usize::try_from(at.byte()).unwrap_or(usize::MAX);
+    let before = byte.checked_sub(1).and_then(|at| body.as_bytes().get(at));
+    let is_within = before == Some(&b'\r') && breaks.first() == Some(&b'\n');
+    breaks.len() > usize::from(is_within)
 }
 
 /// The cells of a record that have a value.
@@ -340,11 +377,16 @@ impl CsvColumns {
         }
         let columns = self.builders.len();
         if record.iter().skip(columns).any(|value| !value.is_empty()) {
-            let (found, line) = (record.len(), line);
-            return Err(Error::format(format!(
+            let found = record.len();
+            let error = Error::format(format!(
                 "line {line} of the metadata table has {found} values; the header has {columns}"
             ))
-            .hint("put texts with separators in them between double quotes"));
+            .hint("put texts with separators in them between double quotes");
+            return Err(if columns == 1 {
+                error.hint("delete the lines above the names of the columns, such as a title")
+            } else {
+                error
+            });
         }
         if record.as_slice().len() > BATCH_BYTES {
             return Err(Error::too_large(format!(
@@ -695,6 +737,9 @@ mod tests {
             "\"Fields of Rwanda, 2021\"\npath\tn\na\t1.5\nb\t2\n",
             "sep=;\nFields, all of them\npath;n\na;1,5\nb;2\n",
             "# made by hand\nFields of Rwanda\npath|n\na|1.5\nb|2\n",
+            "Fields, of Rwanda\n\npath,n\na,1.5\nb,2\n",
+            "Fields, of Rwanda\r\n;\r\npath;n\r\na;1,5\r\nb;2\r\n",
+            "Fields of Rwanda\nBy: me\nDate: 2021-01-01\npath,n\na,1.5\nb,2\n",
         ] {
             assert_eq!(shown(content), wanted, "{content}");
             let warnings = read(content).expect("reads").warnings;
@@ -706,6 +751,10 @@ mod tests {
         let long = format!("Fields\n\npath,n\n{}c,3,4\n", "a,1\n".repeat(70));
         let said = read(&long).expect_err("is refused").report();
         assert!(said.contains("line 74"), "{said}");
+        let found = read("Fields\n\npath,crop\na,maize\n").expect("reads");
+        assert_eq!(found.table.text(0, 1), "maize");
+        let said = read("One\nTwo\nThree\nscene,n,m\na,1,2\nb,2,3\n").expect_err("is refused");
+        assert!(said.report().contains("title"), "{}", said.report());
         // The first row is the header, or may be.
         for content in [
             "Fields, 2021\npath,n\na,1\nb,2\n",
@@ -717,6 +766,20 @@ mod tests {
                 let said = found.warnings.join("\n");
                 assert!(!said.contains("above the header"), "{content}: {said}");
             }
+        }
+    }
+
+    #[test]
+    fn lines_of_wrong_rows_are_counted_with_empty_ones() {
+        for (content, line) in [
+            ("path,n\na,1\nb,2,3\n", 3),
+            ("path,n\na,1\n\n\nb,2,3\n", 5),
+            ("path,n\r\na,1\r\nb,2,3\r\n", 3),
+            ("path,n\r\na,1\r\n\r\nb,2,3\r\n", 4),
+            ("# one\r\npath,n\r\na,\"1\r\n1\"\r\nb,2,3\r\n", 5),
+        ] {
+            let said = read(content).expect_err("is refused").report();
+            assert!(said.contains(&format!("line {line} ")), "{content}: {said}");
         }
     }
 

@@ -8,6 +8,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Compression as PageCodec;
 use rayon::prelude::*;
 
 use super::pages::Weight;
@@ -146,6 +147,7 @@ impl TableHead {
                 .enumerate()
                 .filter(|(leaf, _)| mask.leaf_included(*leaf))
             {
+                expect_known_codec(chunk.compression())?;
                 weight.add(&file, chunk, rows, budget)?;
             }
         }
@@ -309,6 +311,19 @@ impl TableHead {
         }
         Ok(())
     }
+}
+
+/// Refuses pages that are compressed with a codec that this program lacks.
+fn expect_known_codec(codec: PageCodec) -> Result<()> {
+    let name = match codec {
+        PageCodec::BROTLI(_) => "Brotli",
+        PageCodec::LZO => "LZO",
+        _ => return Ok(()),
+    };
+    Err(Error::format(format!(
+        "the Parquet pages are compressed with {name}, which this program does not read"
+    ))
+    .hint("write the table again with another codec, such as zstd"))
 }
 
 /// Converts views to the string types of `schema`, after counting their size.

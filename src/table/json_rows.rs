@@ -1,6 +1,8 @@
 //! Finds the rows in a document of JSON: lists and lines of objects, GeoJSON, objects by path, and
 //! the forms that pandas writes.
 
+use std::collections::HashSet;
+
 use geo::Geometry;
 use serde_json::{Map, Value as Json};
 
@@ -8,9 +10,27 @@ use super::INDEX_COLUMN;
 use super::geojson::{geojson_geometry, other_crs};
 use super::key_names::{KEYS, is_key_name};
 use crate::error::{Error, Result};
+use crate::text::{PrintableLine, list_first};
 
 /// Maximum number of objects of an object that may be columns.
 const COLUMNS_GUESSED: usize = 1000;
+
+/// Names of the parts of a split, each of which has samples of its own.
+const PARTS: [&str; 9] = [
+    "dev",
+    "holdout",
+    "test",
+    "testing",
+    "train",
+    "training",
+    "val",
+    "valid",
+    "validation",
+];
+/// Key with the file of an image in annotations in the form of COCO.
+const IMAGE_FILE: &str = "file_name";
+/// Names in a warning.
+const WARNED_NAMES: usize = 8;
 
 /// A row of a JSON table.
 pub(super) struct JsonRow {
@@ -27,6 +47,8 @@ pub(super) struct JsonRows {
     /// Columns of an object of objects, all with the same keys, by name: which of its keys are
     /// those of rows is not known.
     pub by_column: Option<Vec<(String, Vec<Json>)>>,
+    /// What was read of a document that holds more, or other things than a table.
+    pub warning: Option<String>,
 }
 
 impl JsonRow {
@@ -73,6 +95,7 @@ impl JsonRows {
             rows: values.into_iter().map(JsonRow::of_feature).collect(),
             other_crs: None,
             by_column: None,
+            warning: None,
         }
     }
 
@@ -81,6 +104,7 @@ impl JsonRows {
             rows: objects.into_iter().map(JsonRow::from_values).collect(),
             other_crs: None,
             by_column: None,
+            warning: None,
         }
     }
 }
@@ -133,8 +157,14 @@ fn rows_of_document(mut document: Map<String, Json>) -> Result<JsonRows> {
     {
         return rows_of_split(names, rows, document.get("index"));
     }
+    if let Some(parts) = rows_of_parts(&document) {
+        return Ok(parts);
+    }
     if document.values().all(is_list_of_values) {
         return rows_of_lists(document);
+    }
+    if let Some(images) = take_image_list(&mut document) {
+        return Ok(images);
     }
     let has_key = document.keys().any(|name| is_key_name(name, &KEYS));
     let mut lists = document
@@ -235,6 +265,75 @@ fn rows_of_split(names: &[Json], rows: &[Json], index: Option<&Json>) -> Result<
     Ok(JsonRows::from_objects(found))
 }
 
+/// Lists of samples by the parts of a split that they are in, `{"train": […], "test": […]}`, as rows
+/// of a sample and a part; `None` for other lists, and where a sample is in two of them.
+fn rows_of_parts(document: &Map<String, Json>) -> Option<JsonRows> {
+    let is_part = |name: &String| PARTS.contains(&name.to_ascii_lowercase().as_str());
+    if document.len() < 2 || !document.keys().all(is_part) {
+        return None;
+    }
+    let (mut samples, mut rows) = (HashSet::new(), Vec::new());
+    for (part, list) in document {
+        for sample in list.as_array()? {
+            let sample = match sample {
+                Json::String(text) => text.clone(),
+                Json::Number(number) => number.to_string(),
+                _ => return None,
+            };
+            rows.push((sample.clone(), part.clone()));
+            if !samples.insert(sample) {
+                return None;
+            }
+        }
+    }
+    let has_paths = rows.iter().any(|(sample, _)| sample.contains('/'));
+    let key = if has_paths { "path" } else { "id" };
+    let rows = rows.into_iter().map(|(sample, part)| {
+        let cells = [(key, sample), ("split", part)];
+        Map::from_iter(cells.map(|(name, text)| (name.to_owned(), Json::String(text))))
+    });
+    let names = list_first(document.keys(), WARNED_NAMES);
+    Some(JsonRows {
+        warning: Some(format!(
+            "the lists of the metadata table are read as the parts of the column split: {names}"
+        )),
+        ..JsonRows::from_objects(rows)
+    })
+}
+
+fn is_list_of_images(value: &Json) -> bool {
+    let mut items = value.as_array().into_iter().flatten();
+    is_list_of_objects(value) && items.all(|item| item.get(IMAGE_FILE).is_some())
+}
+
+/// The images of annotations in the form of COCO: the only list whose objects all name a file.
+fn take_image_list(document: &mut Map<String, Json>) -> Option<JsonRows> {
+    let mut lists = document
+        .iter()
+        .filter(|(_, value)| is_list_of_images(value));
+    let (Some((name, _)), None) = (lists.next(), lists.next()) else {
+        return None;
+    };
+    let name = name.clone();
+    let others: Vec<String> = document
+        .iter()
+        .filter(|(other, value)| **other != name && is_list_of_objects(value))
+        .map(|(other, _)| other.clone())
+        .collect();
+    let Some(Json::Array(rows)) = document.remove(&name) else {
+        return None;
+    };
+    let warning = format!(
+        "the list {} of the metadata table is read; others are not: {}",
+        name.printable_line(),
+        list_first(&others, WARNED_NAMES)
+    );
+    Some(JsonRows {
+        warning: (!others.is_empty()).then_some(warning),
+        ..JsonRows::from_values(rows)
+    })
+}
+
 /// A list of values for each column.
 fn rows_of_lists(document: Map<String, Json>) -> Result<JsonRows> {
     let columns: Vec<(String, Vec<Json>)> = document
@@ -268,4 +367,58 @@ fn rows_of_columns(columns: &[(String, Vec<Json>)]) -> Vec<Map<String, Json>> {
                 .collect()
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(content: &str) -> (Vec<String>, String) {
+        let found = json_rows(content).expect("reads");
+        let rows = found.rows.iter().map(|row| row.values.to_string());
+        (rows.collect(), found.warning.unwrap_or_default())
+    }
+
+    #[test]
+    fn lists_by_part_of_a_split_are_rows_of_samples() {
+        let (rows, warning) = shown(r#"{"train": ["a", "b"], "test": ["c"]}"#);
+        let wanted = [
+            r#"{"id":"a","split":"train"}"#,
+            r#"{"id":"b","split":"train"}"#,
+            r#"{"id":"c","split":"test"}"#,
+        ];
+        let (mut rows, mut wanted) = (rows, wanted.map(str::to_owned).to_vec());
+        rows.sort();
+        wanted.sort();
+        assert_eq!(rows, wanted);
+        assert!(
+            warning.contains("split") && warning.contains("train"),
+            "{warning}"
+        );
+        let (rows, _) = shown(r#"{"train": ["x/a"], "val": ["x/b"]}"#);
+        assert!(rows[0].contains("path"), "{rows:?}");
+        // One sample in two parts, one list, and columns of values.
+        for other in [
+            r#"{"train": ["a"], "test": ["a"]}"#,
+            r#"{"train": ["a"]}"#,
+            r#"{"id": ["a"], "test": [1]}"#,
+        ] {
+            let (rows, warning) = shown(other);
+            assert_eq!((rows.len(), warning.as_str()), (1, ""), "{other}");
+        }
+    }
+
+    #[test]
+    fn images_of_annotations_are_the_rows() {
+        let (rows, warning) = shown(
+            r#"{"info": {}, "images": [{"id": 1, "file_name": "a.tif"}],
+                "annotations": [{"id": 7, "image_id": 1}], "categories": []}"#,
+        );
+        assert_eq!(rows.len(), 1);
+        assert!(rows[0].contains("a.tif"), "{rows:?}");
+        assert!(
+            warning.contains("images") && warning.contains("annotations"),
+            "{warning}"
+        );
+    }
 }

@@ -1,14 +1,14 @@
-//! Reads metadata tables of users: CSV, workbooks (.xlsx, .ods), JSON, GeoJSON or Parquet, detected
-//! from the content. Every join of such a table reads it here.
+//! Reads metadata tables of users: CSV (also in gzip), workbooks (.xlsx, .ods), JSON, GeoJSON or
+//! Parquet, detected from the content. Every join of such a table reads it here.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BinaryArray, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema};
+use flate2::read::MultiGzDecoder;
 use geo::Geometry;
 use serde_json::Value as Json;
 
@@ -20,6 +20,7 @@ use super::metadata_columns::{
 };
 use super::text_decoding::{decode_text, utf16_order};
 use super::unfolded::unfolded_bytes;
+use super::unread_table::unread_table_error;
 use super::widening::{EXACT_IN_DOUBLE, number_type};
 use super::workbook::{begins_as_workbook, check_size, read_workbook};
 use super::{LevelTable, ParquetSlice, TableHead, array_of, infer_type, write_wkb};
@@ -34,6 +35,8 @@ const PIECE: u64 = 8 << 20;
 const DICTIONARY_MAX: u64 = 1 << 30;
 /// Maximum size in bytes of a text table.
 const TEXT_MAX: u64 = 4 << 30;
+/// Maximum size in bytes of a text table in gzip when it is unpacked.
+const UNPACKED_MAX: u64 = 1 << 30;
 /// Begins each feature of a GeoJSON sequence (RFC 8142).
 const RECORD_SEPARATOR: char = '\u{1e}';
 /// Digits from which an integer may have more than 64 bits.
@@ -45,10 +48,10 @@ const WARNINGS_MAX: usize = 20;
 /// the Items of a catalogue.
 pub const FEATURE_GEOMETRY: &str = "stac:geometry";
 
-/// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of
-/// objects, one object per line, an object of objects by path, the other forms that pandas writes,
-/// or GeoJSON, whose properties are the columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx,
-/// .ods) or Parquet.
+/// Reads a table: CSV, also in gzip (types inferred from all rows, see [`ColumnReading`]), JSON (a
+/// list of objects, one object per line, an object of objects by path, the other forms that pandas
+/// writes, or GeoJSON, whose properties are the columns beside [`FEATURE_GEOMETRY`]), a workbook
+/// (.xlsx, .ods) or Parquet.
 ///
 /// # Errors
 /// An IO error, [`crate::error::Kind::Format`] when the content is invalid, or
@@ -69,7 +72,14 @@ pub fn read_metadata_table(
     if let Some(error) = crate::files::unfetched_file_error(start) {
         return Err(error.at_path(path));
     }
+    if let Some(error) = unread_table_error(start) {
+        return Err(error.at_path(path));
+    }
     let found = match start {
+        [0x1F, 0x8B, ..] => {
+            let mut unpacked = MultiGzDecoder::new(&mut file);
+            read_text(&mut unpacked, UNPACKED_MAX, path, reading, ctx)
+        }
         [b'P', b'A', b'R', b'1', ..] => read_parquet(path, ctx),
         [0xD0, 0xCF, 0x11, 0xE0, ..] => Err(Error::format(
             "the metadata table is a workbook of an old form (.xls)",
@@ -87,7 +97,7 @@ pub fn read_metadata_table(
                 .io_at("read the metadata table", path)?;
             read_workbook(&bytes, reading, ctx)
         }
-        _ => read_text(&mut file, path, reading, ctx),
+        _ => read_text(&mut file, TEXT_MAX, path, reading, ctx),
     };
     tracing::info!("reads the table {}", path.display());
     let mut found = found.map_err(|error| {
@@ -221,17 +231,24 @@ fn cast_columns(
 }
 
 fn read_text(
-    file: &mut File,
+    file: &mut dyn Read,
+    limit: u64,
     path: &Path,
     reading: &dyn Fn(&str) -> ColumnReading,
     ctx: &JobContext,
 ) -> Result<MetadataTable> {
-    let decoded = decode_text(bytes_of(file, path, ctx)?)?;
+    let decoded = decode_text(bytes_of(file, limit, path, ctx)?)?;
     let text = decoded
         .text
         .trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
     if let Some(error) = crate::files::page_error(text.as_bytes()) {
         return Err(error);
+    }
+    if begins_with_element(text) {
+        return Err(
+            Error::format("the metadata table is XML or HTML, which is not read")
+                .hint("save it as CSV in UTF-8"),
+        );
     }
     let mut found = if text.starts_with(['{', '[']) {
         read_json(&decoded.text, ctx)?
@@ -242,13 +259,23 @@ fn read_text(
     Ok(found)
 }
 
+/// True for a text that begins with an element or a declaration of XML.
+fn begins_with_element(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next() == Some('<')
+        && letters
+            .next()
+            .is_some_and(|letter| letter.is_ascii_alphabetic() || matches!(letter, '?' | '!'))
+        && text.contains('>')
+}
+
 /// Reads the file in pieces; stops early at binary data or a hole of a sparse file.
-fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
+fn bytes_of(file: &mut dyn Read, limit: u64, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     loop {
         ctx.check()?;
         let before = bytes.len();
-        file.take(PIECE)
+        Read::take(&mut *file, PIECE)
             .read_to_end(&mut bytes)
             .io_at("read the metadata table", path)?;
         let Some(piece) = bytes.get(before..).filter(|piece| !piece.is_empty()) else {
@@ -264,8 +291,8 @@ fn bytes_of(file: &mut File, path: &Path, ctx: &JobContext) -> Result<Vec<u8>> {
                 .because("there are zeros in it");
             return Err(error.at_path(path).hint("save it as CSV in UTF-8"));
         }
-        if bytes.len() as u64 > TEXT_MAX {
-            let summary = format!("the metadata table has more than {}", size_text(TEXT_MAX));
+        if bytes.len() as u64 > limit {
+            let summary = format!("the metadata table has more than {}", size_text(limit));
             return Err(Error::too_large(summary)
                 .at_path(path)
                 .hint("save it as Parquet"));
@@ -296,7 +323,9 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
         rows,
         other_crs,
         by_column,
+        warning,
     } = json_rows(&content)?;
+    warnings.extend(warning);
     let by_column = by_column
         .map(|columns| table_of_json(columns, ctx))
         .transpose()?;
@@ -627,6 +656,41 @@ mod tests {
 
     fn read_table(path: &Path, ctx: &JobContext) -> Result<LevelTable> {
         read_metadata_table(path, &|_| ColumnReading::Inferred, ctx).map(|found| found.table)
+    }
+
+    #[test]
+    fn tables_in_gzip_are_read_and_other_forms_are_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.csv.gz");
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, b"path,n\na,1\nb,2\n").expect("packs");
+        let packed = packed.finish().expect("packs");
+        std::fs::write(&path, &packed).expect("writes");
+        let table = read_table(&path, &JobContext::default()).expect("reads");
+        assert_eq!((table.rows(), table.text(1, 1)), (2, "2".to_owned()));
+        let cut = packed.get(..packed.len() / 2).expect("a half");
+        for (bytes, wanted) in [
+            (cut, ""),
+            (b"ARROW1\0\0\xff\xff\xff\xff", "Arrow"),
+            (b"SQLite format 3\0\x10\0", "SQLite"),
+            (b"<?xml version=\"1.0\"?><rows/>", "XML"),
+            (b"<table><tr><td>path</td></tr></table>", "XML"),
+        ] {
+            std::fs::write(&path, bytes).expect("writes");
+            let error = read_table(&path, &JobContext::default()).expect_err("is not read");
+            assert!(error.report().contains(wanted), "{}", error.report());
+        }
+    }
+
+    #[test]
+    fn pages_in_an_unknown_codec_are_named() {
+        let path = Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/tables/brotli.parquet"
+        ));
+        let error = read_table(path, &JobContext::default()).expect_err("is not read");
+        let said = error.report();
+        assert!(said.contains("Brotli") && said.contains("zstd"), "{said}");
     }
 
     #[test]

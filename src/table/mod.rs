@@ -34,6 +34,7 @@ mod text_types;
 mod thrift;
 mod title_rows;
 mod unfolded;
+mod unread_table;
 mod views;
 mod widening;
 mod wkb;

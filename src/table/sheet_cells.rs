@@ -18,7 +18,8 @@ use super::metadata_columns::{
 };
 use super::text_types::{TextSummary, is_null_marker};
 use super::title_rows::{
-    CellKind, OUTLINED_ROWS, OutlinedCell, header_below_titles, warning_of_titles,
+    CellKind, OUTLINED_ROWS, OutlinedCell, OutlinedRow, TitledHeader, header_below_titles,
+    warning_of_titles,
 };
 use super::widening::EXACT_IN_DOUBLE;
 use crate::error::{Error, Result};
@@ -94,21 +95,25 @@ impl SheetCells {
 
     /// True when a column of the header is a key of samples.
     pub fn names_samples(&self, reading: &dyn Fn(&str) -> ColumnReading) -> bool {
-        let at = self.header_below_titles(reading).map_or(0, |(at, _)| at);
+        let titled = self.header_below_titles(reading);
+        let at = titled.map_or(0, |titled| titled.at);
         let header = self.rows.values().nth(at).into_iter().flatten();
         header
             .map(|(_, cell)| cell.text())
             .any(|name| reading(&name) == ColumnReading::ExactText)
     }
 
-    /// The index of the header among the rows with values, and the titles above it; `None` where
-    /// the first row is the header.
-    fn header_below_titles(
-        &self,
-        reading: &dyn Fn(&str) -> ColumnReading,
-    ) -> Option<(usize, Vec<String>)> {
-        let rows = self.rows.values().take(OUTLINED_ROWS);
-        let rows: Vec<Vec<OutlinedCell>> = rows.map(|cells| outline_cells(cells)).collect();
+    /// The header below a title; `None` where the first row is the header.
+    fn header_below_titles(&self, reading: &dyn Fn(&str) -> ColumnReading) -> Option<TitledHeader> {
+        let mut above: Option<usize> = None;
+        let mut rows = Vec::new();
+        for (row, cells) in self.rows.iter().take(OUTLINED_ROWS) {
+            rows.push(OutlinedRow {
+                cells: outline_cells(cells),
+                is_below_gap: above.is_some_and(|above| *row > above + 1),
+            });
+            above = Some(*row);
+        }
         header_below_titles(&rows, reading)
     }
 
@@ -137,9 +142,9 @@ impl SheetCells {
             ));
         }
         let mut rows = self.rows.into_iter();
-        if let Some((at, titles)) = titled {
-            warnings.insert(0, warning_of_titles(&titles));
-            rows.by_ref().take(at).for_each(drop);
+        if let Some(titled) = titled {
+            warnings.insert(0, warning_of_titles(&titled.titles));
+            rows.by_ref().take(titled.at).for_each(drop);
         }
         let Some((_, header)) = rows.next() else {
             return Err(damaged_workbook_error("there is no row"));
@@ -182,7 +187,8 @@ impl SheetCells {
                             "cell {place} of the metadata table has a value, but its column has no \
                                 name"
                         ))
-                        .hint("name the column in the first row, or clear the cell"));
+                        .hint("name the column in the first row, or clear the cell")
+                        .hint("delete the rows above the names of the columns, such as a title"));
                     }
                 }
             }

@@ -783,6 +783,15 @@ mod tests {
             "{:?}",
             found.warnings
         );
+        // Rows before an empty one may have several cells.
+        let wide = [row(1, &["By", "me"]), row(2, &["On", "2021"]), data.clone()].concat();
+        let found = read(&wide).expect("reads");
+        assert_eq!(shown(&found), "path: string: a b\ncloud: int64: 1 2\n");
+        assert!(
+            found.warnings[0].ends_with("By, me, On, 2021"),
+            "{:?}",
+            found.warnings
+        );
         let found = read(&data).expect("reads");
         let warnings = found.warnings.join("\n");
         assert!(!warnings.contains("above the header"), "{warnings}");

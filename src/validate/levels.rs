@@ -115,7 +115,7 @@ fn row_numbers(
     if !reader.levels().is_by_part() {
         return Ok((0..rows as i64).collect());
     }
-    let sources = reader.levels().sources(level, ctx)?;
+    let sources = reader.levels().row_parts(level, ctx)?;
     let mut next: HashMap<u32, i64> = HashMap::new();
     let mut numbers = Vec::with_capacity(rows);
     for row in 0..rows {

@@ -452,7 +452,7 @@ fn check_levels(
     ctx.step(1);
     match reader.physical() {
         Physical::Tacocat(_) => {
-            let parts = reader.levels().sources(0, ctx)?;
+            let parts = reader.levels().row_parts(0, ctx)?;
             let part = |row: u32| find_part(&parts.rows, row);
             pit::check_ids(&tree, Some(&part), report);
         }

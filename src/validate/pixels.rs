@@ -235,8 +235,8 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
     let by_columns = (0..bands)
         .map(|band| {
             (
-                read_band_number(factor, band, 1.0),
-                read_band_number(offset, band, 0.0),
+                factor.number_of_band(band).unwrap_or(1.0),
+                offset.number_of_band(band).unwrap_or(0.0),
             )
         })
         .collect();
@@ -249,13 +249,6 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
         vec![by_columns, vec![(1.0, 0.0); bands], by_header.collect()];
     all.dedup();
     all
-}
-
-fn read_band_number(value: &Value, band: usize, default: f64) -> f64 {
-    match value {
-        Value::List(items) => items.get(band).and_then(Value::to_float).unwrap_or(default),
-        value => value.to_float().unwrap_or(default),
-    }
 }
 
 /// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1,

@@ -201,7 +201,7 @@ fn group_rows_by_part(
         .collect();
     for level in 0..levels {
         ctx.check()?;
-        let sources = index.levels().sources(level, ctx)?;
+        let sources = index.levels().row_parts(level, ctx)?;
         let mut by_part = vec![Vec::new(); parts.len()];
         for row in 0..sources.rows.len() as u32 {
             match sources

@@ -405,7 +405,7 @@ fn check_overlap(
 ) -> Result<()> {
     let positions = tortilla.levels().positions(level, ctx)?;
     let sources = if tortilla.files().len() > 1 {
-        Some(tortilla.levels().sources(level, ctx)?)
+        Some(tortilla.levels().row_parts(level, ctx)?)
     } else {
         None
     };

@@ -222,7 +222,7 @@ impl LevelRows<'_> {
                     .collect()
             }
             Physical::Tacocat(index) if uses_stored_ranges => {
-                let parts = self.reader.levels().sources(self.level, ctx)?;
+                let parts = self.reader.levels().row_parts(self.level, ctx)?;
                 let paths: Vec<Option<Arc<Path>>> = parts
                     .names
                     .iter()

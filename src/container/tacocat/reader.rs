@@ -108,7 +108,7 @@ impl TacocatReader {
     /// # Errors
     /// When a level table cannot be read.
     pub fn part_names(&self, ctx: &JobContext) -> Result<Vec<Arc<str>>> {
-        Ok(self.opening.levels.sources(0, ctx)?.names.clone())
+        Ok(self.opening.levels.row_parts(0, ctx)?.names.clone())
     }
 
     /// Path of the part `name`, whether or not it exists.
@@ -150,7 +150,7 @@ impl TacocatReader {
         if !has_row {
             return Err(Error::usage(format!("level{level} has no row {row}")));
         }
-        let source = self.opening.levels.sources(level, &ctx)?.part_name(row);
+        let source = self.opening.levels.row_parts(level, &ctx)?.part_name(row);
         let source = source.ok_or_else(|| {
             Error::format("the sample names no part").at_place(tree.path(level, row))
         })?;
@@ -201,7 +201,7 @@ impl TacocatReader {
             return Ok(tiling);
         }
         // Parts are numbered by level 0; deeper levels may have another order.
-        let names = &self.opening.levels.sources(0, ctx)?.names;
+        let names = &self.opening.levels.row_parts(0, ctx)?.names;
         let numbers: HashMap<&str, u32> = names
             .iter()
             .enumerate()
@@ -209,7 +209,7 @@ impl TacocatReader {
             .collect();
         let mut by_level = Vec::new();
         for level in 0..self.opening.levels.count() {
-            by_level.push(self.opening.levels.sources(level, ctx)?);
+            by_level.push(self.opening.levels.row_parts(level, ctx)?);
         }
         let part_of_row =
             |level: usize, row: u32| numbers.get(&*by_level.get(level)?.part_name(row)?).copied();
@@ -228,7 +228,7 @@ impl TacocatReader {
         let number = self
             .opening
             .levels
-            .sources(0, ctx)?
+            .row_parts(0, ctx)?
             .names
             .iter()
             .position(|name| &**name == part);

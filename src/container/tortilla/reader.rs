@@ -205,7 +205,7 @@ impl TortillaReader {
         let source = self
             .opening
             .levels
-            .sources(level, &JobContext::default())?
+            .row_parts(level, &JobContext::default())?
             .part_name(row);
         let file = source.and_then(|source| {
             self.files

@@ -297,7 +297,7 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
         .map(|sample| format!("{} {}", sample.id, model.kind()));
     let preview = (before.collect(), after.collect());
     Some(Fix {
-        verb: FixVerb::Give,
+        verb: FixVerb::Align,
         label: edit.label(),
         edit,
         care: made.care,

@@ -44,6 +44,8 @@ const DOCUMENT_NAMES: &[&str] = &[
 /// products the swath before it, `iw1-vv`: each swath has times of its own. `None` for other names,
 /// and in wave mode, whose measurements are scenes.
 fn part_of_measurement(stem: &str) -> Option<String> {
+    // Products of the Copernicus Data Space are cloud optimised.
+    let stem = stem.strip_suffix("-cog").unwrap_or(stem);
     let parts: Vec<&str> = stem.split('-').collect();
     let [platform, swath, kind, polarisation, _, _, _, _, _] = parts.as_slice() else {
         return None;

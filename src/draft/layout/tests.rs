@@ -49,21 +49,24 @@ fn what_all_positions_end_with_is_not_in_their_ids() {
 
 #[test]
 fn polarisations_of_sentinel_1_are_positions_of_their_products() {
-    let mut text = String::new();
-    for (start, orbit) in [
-        ("20200101t053412", "030612-0381c9"),
-        ("20200113t053412", "030787-0387ee"),
-    ] {
-        for (polarisation, number) in [("vv", 1), ("vh", 2)] {
-            text += &format!(
-                "S1A_IW_GRDH_1SDV_{}_{orbit}.SAFE/measurement/s1a-iw-grd-{polarisation}-{start}-\
-                    {start}-{orbit}-00{number}.tiff ",
-                start.to_uppercase()
-            );
+    // Products are as they were, or cloud optimised.
+    for (product, measurement) in [("", ""), ("_COG", "-cog")] {
+        let mut text = String::new();
+        for (start, orbit) in [
+            ("20200101t053412", "030612-0381c9"),
+            ("20200113t053412", "030787-0387ee"),
+        ] {
+            for (polarisation, number) in [("vv", 1), ("vh", 2)] {
+                text += &format!(
+                    "S1A_IW_GRDH_1SDV_{}_{orbit}{product}.SAFE/measurement/s1a-iw-grd-\
+                        {polarisation}-{start}-{start}-{orbit}-00{number}{measurement}.tiff ",
+                    start.to_uppercase()
+                );
+            }
         }
+        let found = arranged(&text);
+        assert_eq!(positions(&found), [("vh", 2), ("vv", 2)], "{product}");
     }
-    let found = arranged(&text);
-    assert_eq!(positions(&found), [("vh", 2), ("vv", 2)]);
 }
 
 #[test]

@@ -57,6 +57,15 @@ fn floats(values: impl IntoIterator<Item = f64>) -> Value {
     Value::List(values.into_iter().map(Value::Float).collect())
 }
 
+/// Rounds to float32, the stored type, so that the draft shows the value that readers get.
+fn round_to_float32(number: f64) -> Value {
+    Value::Float(f64::from(number as f32))
+}
+
+fn list_float32(numbers: impl IntoIterator<Item = f64>) -> Value {
+    Value::List(numbers.into_iter().map(round_to_float32).collect())
+}
+
 /// Little-endian WKB of a point.
 fn point_value([x, y]: [f64; 2]) -> Value {
     Value::Bytes(write_wkb_point(x, y).as_slice().into())

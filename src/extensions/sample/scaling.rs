@@ -8,7 +8,7 @@ use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
     parse_options,
 };
-use super::{field, list_type};
+use super::{field, list_float32, list_type, round_to_float32};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -48,96 +48,132 @@ fn options() -> Vec<OptionSpec> {
     ]
 }
 
+/// One number for all bands, or one for each.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum OneOrMany {
-    One(f64),
-    Many(Vec<f64>),
+enum BandNumbers {
+    ForAll(f64),
+    ForEach(Vec<f64>),
 }
 
-impl OneOrMany {
+impl BandNumbers {
     fn as_list(&self) -> &[f64] {
         match self {
-            OneOrMany::One(number) => std::slice::from_ref(number),
-            OneOrMany::Many(numbers) => numbers,
+            BandNumbers::ForAll(number) => std::slice::from_ref(number),
+            BandNumbers::ForEach(numbers) => numbers,
         }
+    }
+
+    fn is_list(&self) -> bool {
+        matches!(self, BandNumbers::ForEach(_))
     }
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScalingExtension {
-    scale_factor: Option<OneOrMany>,
-    scale_offset: Option<OneOrMany>,
+    scale_factor: Option<BandNumbers>,
+    scale_offset: Option<BandNumbers>,
     padding: Option<Vec<i32>>,
     from_bands: bool,
 }
 
 fn make(given: &Json) -> Result<Extension> {
     let scaling: ScalingExtension = parse_options("scaling", &options(), given)?;
-    let wrong = |summary: &str| Err(Error::usage(summary));
-    if scaling.from_bands && (scaling.scale_factor.is_some() || scaling.scale_offset.is_some()) {
-        return wrong(
-            "scaling takes its numbers from the options or from the bands, not from both",
-        );
-    }
-    let numbers = [&scaling.scale_factor, &scaling.scale_offset];
-    if numbers
-        .iter()
-        .filter_map(|n| n.as_ref())
-        .flat_map(|n| n.as_list())
-        .any(|number| !number.is_finite())
-    {
-        return wrong("factors and offsets of scaling have to be finite");
-    }
-    if scaling
-        .scale_factor
-        .as_ref()
-        .is_some_and(|factor| factor.as_list().contains(&0.0))
-    {
-        return wrong("option scale_factor of scaling can't be zero");
-    }
-    if scaling
-        .padding
-        .as_ref()
-        .is_some_and(|padding| padding.len() != 4)
-    {
-        return wrong("option padding of scaling has to be four numbers: top, right, bottom, left");
-    }
+    scaling.check()?;
     Ok(Extension::Sample(Box::new(scaling)))
 }
 
 impl ScalingExtension {
-    /// Whether both columns are lists: as in the Python tools, one list makes both columns lists.
-    fn lists(&self) -> bool {
-        let many = |numbers: &Option<OneOrMany>| matches!(numbers, Some(OneOrMany::Many(_)));
-        self.from_bands || many(&self.scale_factor) || many(&self.scale_offset)
+    fn check(&self) -> Result<()> {
+        let wrong = |summary: &str| Err(Error::usage(summary));
+        let (factor, offset) = (&self.scale_factor, &self.scale_offset);
+        if self.from_bands && (factor.is_some() || offset.is_some()) {
+            return wrong(
+                "scaling takes its numbers from the options or from the bands, not from both",
+            );
+        }
+        let given = || [factor, offset].into_iter().flatten();
+        if given().any(|numbers| numbers.as_list().is_empty()) {
+            return wrong("a list of factors or offsets of scaling is empty");
+        }
+        if !given().all(|numbers| numbers.as_list().iter().all(|&number| is_float32(number))) {
+            return wrong("factors and offsets of scaling have to be finite as float32");
+        }
+        if let Some(factor) = factor
+            && !factor.as_list().iter().all(|&factor| is_factor(factor))
+        {
+            return wrong(
+                "option scale_factor of scaling can't be zero, nor too small for float32",
+            );
+        }
+        if let (Some(BandNumbers::ForEach(factors)), Some(BandNumbers::ForEach(offsets))) =
+            (factor, offset)
+            && factors.len() != offsets.len()
+        {
+            return Err(Error::usage(format!(
+                "scaling has {} factors and {} offsets",
+                factors.len(),
+                offsets.len()
+            ))
+            .hint("give one of each for every band, or one number for all bands"));
+        }
+        if let Some(padding) = &self.padding
+            && padding.len() != 4
+        {
+            return wrong(
+                "option padding of scaling has to be four numbers: top, right, bottom, left",
+            );
+        }
+        Ok(())
     }
 
-    fn value(&self, numbers: &Option<OneOrMany>) -> Value {
+    /// Whether both columns are lists: as in the Python tools, one list makes both columns lists.
+    fn has_lists(&self) -> bool {
+        let is_list =
+            |numbers: &Option<BandNumbers>| numbers.as_ref().is_some_and(BandNumbers::is_list);
+        self.from_bands || is_list(&self.scale_factor) || is_list(&self.scale_offset)
+    }
+
+    /// The value of a column. One number for all bands is a list of one where the other column is a
+    /// list, as in the Python tools: see [`Value::number_of_band`].
+    fn column_value(&self, numbers: &Option<BandNumbers>) -> Value {
         match numbers {
             None => Value::Null,
-            Some(numbers) if self.lists() => single(numbers.as_list().iter().copied()),
-            Some(numbers) => numbers
-                .as_list()
-                .first()
-                .map_or(Value::Null, |number| round_to_float32(*number)),
+            Some(BandNumbers::ForAll(number)) if !self.has_lists() => round_to_float32(*number),
+            Some(numbers) => list_float32(numbers.as_list().iter().copied()),
         }
     }
 }
 
-/// Rounded to float32 as stored, so that the draft shows the value that readers get.
-fn round_to_float32(number: f64) -> Value {
-    Value::Float(f64::from(number as f32))
+/// True for numbers that float32, the stored type, has.
+fn is_float32(number: f64) -> bool {
+    (number as f32).is_finite()
 }
 
-fn single(numbers: impl Iterator<Item = f64>) -> Value {
-    Value::List(numbers.map(round_to_float32).collect())
+/// True for numbers by which packed values can be multiplied and divided, once stored.
+fn is_factor(number: f64) -> bool {
+    is_float32(number) && number as f32 != 0.0
+}
+
+/// Factor and offset of the band with this number, from the header of a raster.
+///
+/// # Errors
+/// [`Kind::Invalid`](crate::error::Kind::Invalid) for a factor or offset that can't be stored.
+fn scaling_of_band(band: usize, scale: Option<f64>, offset: Option<f64>) -> Result<(f64, f64)> {
+    let (factor, offset) = (scale.unwrap_or(1.0), offset.unwrap_or(0.0));
+    if is_factor(factor) && is_float32(offset) {
+        return Ok((factor, offset));
+    }
+    Err(Error::invalid(format!(
+        "band {band} has the factor {factor} and the offset {offset} in its header"
+    ))
+    .hint("both have to be finite as float32, and the factor not zero"))
 }
 
 impl SampleExtension for ScalingExtension {
     fn schema(&self) -> Vec<FieldSpec> {
-        let dtype = if self.lists() {
+        let dtype = if self.has_lists() {
             list_type(DataType::Float32)
         } else {
             DataType::Float32
@@ -177,14 +213,76 @@ impl SampleExtension for ScalingExtension {
         };
         if self.from_bands {
             let info = sample.raster()?;
-            let factors = single(info.bands.iter().map(|band| band.scale.unwrap_or(1.0)));
-            let offsets = single(info.bands.iter().map(|band| band.offset.unwrap_or(0.0)));
-            return Ok(vec![factors, offsets, padding]);
+            let bands = info.bands.iter().zip(1..);
+            let (factors, offsets): (Vec<f64>, Vec<f64>) = bands
+                .map(|(band, number)| scaling_of_band(number, band.scale, band.offset))
+                .collect::<Result<_>>()?;
+            return Ok(vec![list_float32(factors), list_float32(offsets), padding]);
         }
         Ok(vec![
-            self.value(&self.scale_factor),
-            self.value(&self.scale_offset),
+            self.column_value(&self.scale_factor),
+            self.column_value(&self.scale_offset),
             padding,
         ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn factors_and_offsets_have_to_be_numbers_of_float32() {
+        for good in [
+            json!({"scale_factor": 1e-4, "scale_offset": -5}),
+            json!({"scale_factor": [0.1, 0.2], "scale_offset": 10}),
+            json!({"scale_factor": [0.1, 0.2], "scale_offset": [1, 2]}),
+            json!({"scale_offset": 1e-50}),
+        ] {
+            assert!(make(&good).is_ok(), "{good}");
+        }
+        for bad in [
+            json!({"scale_factor": 0}),
+            json!({"scale_factor": 1e-50}),
+            json!({"scale_factor": 1e300}),
+            json!({"scale_offset": [0, -1e39]}),
+            json!({"scale_factor": []}),
+            json!({"scale_factor": [0.1, 0.2], "scale_offset": [1, 2, 3]}),
+            json!({"scale_factor": 2, "from_bands": true}),
+            json!({"padding": [1, 2, 3]}),
+        ] {
+            assert!(make(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn headers_state_numbers_that_can_be_stored_or_none() {
+        assert_eq!(scaling_of_band(1, None, None).ok(), Some((1.0, 0.0)));
+        assert_eq!(
+            scaling_of_band(1, Some(0.5), Some(3.0)).ok(),
+            Some((0.5, 3.0))
+        );
+        assert!(scaling_of_band(1, Some(0.0), None).is_err());
+        assert!(scaling_of_band(1, Some(1e300), None).is_err());
+        assert!(scaling_of_band(1, None, Some(f64::NAN)).is_err());
+    }
+
+    #[test]
+    fn one_list_makes_both_columns_lists() {
+        let scaling = ScalingExtension {
+            scale_factor: Some(BandNumbers::ForEach(vec![0.5, 0.25])),
+            scale_offset: Some(BandNumbers::ForAll(10.0)),
+            padding: None,
+            from_bands: false,
+        };
+        assert_eq!(
+            scaling.column_value(&scaling.scale_factor),
+            list_float32([0.5, 0.25])
+        );
+        let offset = scaling.column_value(&scaling.scale_offset);
+        assert_eq!(offset, list_float32([10.0]));
+        assert_eq!(offset.number_of_band(1), Some(10.0));
     }
 }

@@ -8,7 +8,7 @@ use super::super::{
     Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
     parse_options,
 };
-use super::{field, list_type};
+use super::{field, list_float32, list_type, round_to_float32};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -88,18 +88,14 @@ fn make(given: &Json) -> Result<Extension> {
     Ok(Extension::Sample(Box::new(stats)))
 }
 
-/// Rounds to float32, the stored type, so that the draft shows the value that readers get.
-fn round_to_float32(value: f64) -> Value {
-    Value::Float(f64::from(value as f32))
-}
-
 impl StatsExtension {
     /// Scale factor and offset of the band with index `position`; 1 and 0 where none is given.
     fn read_scaling(&self, sample: &SampleView<'_>, position: usize) -> Result<(f64, f64)> {
+        let number = |column: &str| sample.value(column).number_of_band(position);
         Ok(match self.scaling.as_str() {
             "columns" => (
-                read_band_number(sample, "scaling:scale_factor", position).unwrap_or(1.0),
-                read_band_number(sample, "scaling:scale_offset", position).unwrap_or(0.0),
+                number("scaling:scale_factor").unwrap_or(1.0),
+                number("scaling:scale_offset").unwrap_or(0.0),
             ),
             "bands" => {
                 let info = sample.raster()?;
@@ -177,18 +173,6 @@ impl StatsExtension {
     }
 }
 
-/// The number of a band in a column of numbers or of lists of numbers; the first number of a list
-/// that has none for the band.
-fn read_band_number(sample: &SampleView<'_>, column: &str, position: usize) -> Option<f64> {
-    match sample.value(column) {
-        Value::List(values) => values
-            .get(position)
-            .or(values.first())
-            .and_then(Value::to_float),
-        value => value.to_float(),
-    }
-}
-
 impl SampleExtension for StatsExtension {
     fn schema(&self) -> Vec<FieldSpec> {
         if self.fields == "stats" {
@@ -245,8 +229,4 @@ fn collect_statistic(rows: &[Option<Vec<f64>>], index: usize) -> Value {
             .map(|number| number.map_or(Value::Null, round_to_float32))
             .collect(),
     )
-}
-
-fn list_float32(numbers: Vec<f64>) -> Value {
-    Value::List(numbers.into_iter().map(round_to_float32).collect())
 }

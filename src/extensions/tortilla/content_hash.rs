@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::container::{OnDamage, stream_asset};
+use crate::container::{CopySources, OnDamage, RowSource, asset_size};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Payload, Sample};
@@ -12,22 +12,26 @@ use crate::model::{AssetPath, Payload, Sample};
 /// padding. The hash of a FOLDER is that of the lines `id NUL hash LF` of its children, in order.
 ///
 /// # Errors
-/// Only when the job is cancelled.
+/// When the job is cancelled; [`Kind::Changed`](crate::error::Kind::Changed) when a container was
+/// replaced meanwhile.
 pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option<String>>>> {
     ctx.stage(tr!("Hashing samples"), Some(samples.len() as u64));
+    // Shared, as each reads the directory of a container with its checksums.
+    let sources = CopySources::new(OnDamage::Keep);
     let all: Vec<Result<Option<String>>> = samples
         .par_iter()
         .map(|sample| {
             let hash = if sample.is_padding() {
                 Ok(None)
             } else {
-                hash_of(sample, ctx).map(Some)
+                hash_sample(sample, &sources, ctx).map(Some)
             };
             ctx.step(1);
             hash
         })
         .collect();
     ctx.check()?;
+    sources.finish(ctx)?;
     Ok(all)
 }
 
@@ -35,7 +39,7 @@ pub fn hashes(samples: &[&Sample], ctx: &JobContext) -> Result<Vec<Result<Option
 ///
 /// # Errors
 /// When its data cannot be read, or is not on this machine.
-pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
+fn hash_sample(sample: &Sample, sources: &CopySources, ctx: &JobContext) -> Result<String> {
     let mut hasher = Sha256::new();
     match &sample.payload {
         Payload::Bytes(bytes) => hasher.update(bytes),
@@ -48,7 +52,8 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
             );
         }
         Payload::Asset { path, .. } => {
-            stream_asset(path, OnDamage::Keep, ctx, &mut |piece| {
+            let source = RowSource::asset(path.clone(), asset_size(path)?);
+            sources.stream(&source, &|| path.to_string(), ctx, &mut |piece| {
                 hasher.update(piece);
                 Ok(())
             })?;
@@ -57,7 +62,7 @@ pub fn hash_of(sample: &Sample, ctx: &JobContext) -> Result<String> {
             for child in &children.samples {
                 hasher.update(child.id.as_bytes());
                 hasher.update(b"\0");
-                hasher.update(hash_of(child, ctx)?.as_bytes());
+                hasher.update(hash_sample(child, sources, ctx)?.as_bytes());
                 hasher.update(b"\n");
             }
         }

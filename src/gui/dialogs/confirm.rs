@@ -15,27 +15,25 @@ use crate::gui::theme;
 use crate::gui::widgets::{Button, paint};
 
 /// The question.
-pub struct Confirm {
+pub struct ConfirmDialog {
     title: String,
-    /// Lost and kept data.
-    what: String,
+    /// What is lost and what is kept.
+    consequences: String,
     /// Text of the confirming button; empty if only the alternative is offered.
     button: String,
     /// The request when confirmed.
-    then: Option<Request>,
+    request: Option<Request>,
     /// The alternative: text and request.
-    instead: Option<(String, Request)>,
-    /// Text of the cancel button.
-    stay: &'static str,
+    alternative: Option<(String, Request)>,
     /// The state of the document that the request is for, where it names samples by position.
-    of: Option<DocumentKey>,
+    document_key: Option<DocumentKey>,
 }
 
-impl Confirm {
+impl ConfirmDialog {
     /// Asks before unsaved changes are discarded; `changes` is their number, if it is known.
     /// `written` is true when the dataset was written as it is.
     pub fn discard_changes(changes: Option<u64>, written: bool, then: Request) -> Self {
-        let what = match changes {
+        let consequences = match changes {
             _ if written => tr!(
                 "The dataset was written and stays. The draft is not saved: its sources, unplaced \
                     files and history would be lost."
@@ -53,12 +51,11 @@ impl Confirm {
         };
         Self {
             title: tr!("The draft has changes that are not saved").into(),
-            what,
+            consequences,
             button: tr!("Discard changes").into(),
-            then: Some(Request::Anyway(Box::new(then.clone()))),
-            instead: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
-            stay: tr!("Cancel"),
-            of: None,
+            request: Some(Request::Anyway(Box::new(then.clone()))),
+            alternative: Some((tr!("Save first").into(), Request::SaveFirst(Box::new(then)))),
+            document_key: None,
         }
     }
 
@@ -66,16 +63,15 @@ impl Confirm {
     pub fn replace_project(path: &str, then: Request) -> Self {
         Self {
             title: tr!("Another program wrote this project").into(),
-            what: tr!(
+            consequences: tr!(
                 "{path} changed after it was opened or saved here. Replacing it loses the changes \
                     of the other program.",
                 path
             ),
             button: tr!("Replace").into(),
-            then: Some(then),
-            instead: Some((tr!("Save as…").into(), Request::Do(Action::SaveAs))),
-            stay: tr!("Cancel"),
-            of: None,
+            request: Some(then),
+            alternative: Some((tr!("Save as…").into(), Request::Do(Action::SaveAs))),
+            document_key: None,
         }
     }
 
@@ -83,19 +79,18 @@ impl Confirm {
     pub fn restore_aside(path: PathBuf) -> Self {
         Self {
             title: tr!("A write was interrupted").into(),
-            what: tr!(
+            consequences: tr!(
                 "{path} does not exist now. Its earlier contents, complete, are beside it under \
                     another name.",
                 path = display_path(&path)
             ),
             button: String::new(),
-            then: None,
-            instead: Some((
+            request: None,
+            alternative: Some((
                 tr!("Bring back and open").into(),
                 Request::RestoreAside(path),
             )),
-            stay: tr!("Cancel"),
-            of: None,
+            document_key: None,
         }
     }
 
@@ -103,16 +98,15 @@ impl Confirm {
     pub fn repair_archive(path: PathBuf) -> Self {
         Self {
             title: tr!("Another program wrote this ZIP again").into(),
-            what: tr!(
+            consequences: tr!(
                 "{path} holds a dataset, but not in the way that TACO archives are written: unpack \
                     it and open the folder, or write a repaired copy with all of its metadata.",
                 path = display_path(&path)
             ),
             button: String::new(),
-            then: None,
-            instead: Some((tr!("Repair a copy…").into(), Request::Repair(path))),
-            stay: tr!("Cancel"),
-            of: None,
+            request: None,
+            alternative: Some((tr!("Repair a copy…").into(), Request::Repair(path))),
+            document_key: None,
         }
     }
 
@@ -120,24 +114,28 @@ impl Confirm {
     pub fn stop_jobs(jobs: &str, then: Request) -> Self {
         Self {
             title: tr!("Work is still running").into(),
-            what: tr!(
+            consequences: tr!(
                 "Closing cancels {jobs}. Partial output is removed; earlier files stay.",
                 jobs
             ),
             button: tr!("Stop and close").into(),
-            then: Some(Request::Anyway(Box::new(then))),
-            instead: None,
-            stay: tr!("Cancel"),
-            of: None,
+            request: Some(Request::Anyway(Box::new(then))),
+            alternative: None,
+            document_key: None,
         }
     }
 
     /// Asks before removing a FOLDER with contents.
-    pub fn remove_folder(path: &str, children: u64, then: Request, of: DocumentKey) -> Self {
+    pub fn remove_folder(
+        path: &str,
+        children: u64,
+        then: Request,
+        document_key: DocumentKey,
+    ) -> Self {
         let n = paint::format_grouped_number(children);
         Self {
             title: tr!("Remove {path}", path),
-            what: tr_n!(
+            consequences: tr_n!(
                 children,
                 "Removes this FOLDER and its {n} child from the dataset. Files on disk stay, and \
                     undo brings it back.",
@@ -146,64 +144,64 @@ impl Confirm {
                 n
             ),
             button: tr!("Remove folder").into(),
-            then: Some(then),
-            instead: None,
-            stay: tr!("Cancel"),
-            of: Some(of),
+            request: Some(then),
+            alternative: None,
+            document_key: Some(document_key),
         }
     }
 
     /// Asks before removing several samples.
-    pub fn remove_samples(count: u64, then: Request, of: DocumentKey) -> Self {
+    pub fn remove_samples(count: u64, then: Request, document_key: DocumentKey) -> Self {
         let n = paint::format_grouped_number(count);
         Self {
             title: tr_n!(count, "Remove {n} sample", "Remove {n} samples", n),
-            what: tr!(
+            consequences: tr!(
                 "Removes them and what they hold from the dataset. Files on disk stay, and \
                 undo brings them back."
             )
             .into(),
             button: tr!("Remove {n}", n),
-            then: Some(then),
-            instead: None,
-            stay: tr!("Cancel"),
-            of: Some(of),
+            request: Some(then),
+            alternative: None,
+            document_key: Some(document_key),
         }
     }
 }
 
-impl DialogView for Confirm {
+impl DialogView for ConfirmDialog {
     fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) -> Next {
         let t = theme::tokens(ui);
         ui.set_width(460.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         let close = head_ui(ui, icons::WARNING, &self.title, "");
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
-            ui.label(theme::style_small_text(&self.what, t.tx2));
+            ui.label(theme::style_small_text(&self.consequences, t.tx2));
         });
-        let mut better = false;
-        let (stay, act) = foot_ui(ui, |ui| {
-            if let Some((verb, _)) = &self.instead {
-                better = ui.add(Button::primary(verb.as_str()).large()).clicked();
+        let mut takes_alternative = false;
+        let (cancels, confirms) = foot_ui(ui, |ui| {
+            if let Some((verb, _)) = &self.alternative {
+                takes_alternative = ui.add(Button::primary(verb.as_str()).large()).clicked();
             }
-            let has_changed = self.of.is_some_and(|of| of != cx.document_key());
+            let has_changed = self
+                .document_key
+                .is_some_and(|key| key != cx.document_key());
             let reason = has_changed.then_some(tr!("The draft changed after this question"));
             let button = Button::danger(self.button.as_str()).large();
-            let act =
+            let confirms =
                 !self.button.is_empty() && ui.add(button.with_disabled_reason(reason)).clicked();
-            let keep = Button::ghost(self.stay).large();
-            let keep = if self.instead.is_none() {
-                keep.first()
+            let cancel = Button::ghost(tr!("Cancel")).large();
+            let cancel = if self.alternative.is_none() {
+                cancel.first()
             } else {
-                keep
+                cancel
             };
-            (ui.add(keep).clicked(), act)
+            (ui.add(cancel).clicked(), confirms)
         });
-        if better && let Some((_, ask)) = self.instead.take() {
-            return Next::Do(ask);
+        if takes_alternative && let Some((_, request)) = self.alternative.take() {
+            return Next::Do(request);
         }
-        match (act, stay || close) {
-            (true, _) => self.then.take().map_or(Next::Close, Next::Do),
+        match (confirms, cancels || close) {
+            (true, _) => self.request.take().map_or(Next::Close, Next::Do),
             (_, true) => Next::Close,
             _ => Next::Stay,
         }

@@ -33,7 +33,7 @@ use view::{DialogView, Reply};
 pub use about::{About, ShortcutsDialog};
 pub use add_dataset::AddDataset;
 pub use column::ColumnDialog;
-pub use confirm::Confirm;
+pub use confirm::ConfirmDialog;
 pub use consent::Consent;
 pub use crash::CrashReport;
 pub use documentation::Documentation;

@@ -1,4 +1,5 @@
-//! The preview of a fix over many roots: number of changes by kind, and the changes a root.
+//! The preview of a plan that fixes many roots: number of fixes of each kind, and the changes of
+//! each root.
 
 use std::sync::Arc;
 
@@ -15,13 +16,12 @@ use crate::studio::Command;
 
 pub struct PlanDialog {
     plan: Arc<FixPlan>,
-    /// Revision of the draft.
+    /// Revision of the draft that the plan was made for; after another edit it can't be applied.
     revision: u64,
     scroll: RowScroll,
 }
 
 impl PlanDialog {
-    /// Shows this plan for this revision of the draft.
     pub fn new(plan: Arc<FixPlan>, revision: u64) -> Self {
         Self {
             plan,
@@ -79,9 +79,9 @@ impl DialogView for PlanDialog {
                 ui,
                 &mut self.scroll,
                 |ui, row, rect, response| {
-                    let (root, what) = &plan.changes[row as usize];
+                    let (root, change) = &plan.changes[row as usize];
                     response.widget_info(|| {
-                        WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {what}"))
+                        WidgetInfo::labeled(Role::ListItem, true, format!("{root}: {change}"))
                     });
                     let painter = ui.painter();
                     painter.hline(
@@ -92,7 +92,7 @@ impl DialogView for PlanDialog {
                     let inner = rect.shrink2(vec2(16.0, 0.0));
                     let (left, right) = inner.split_left_right_at_fraction(0.36);
                     paint::text_left(painter, left, root, font::mono(12.0), t.tx);
-                    paint::text_left(painter, right, what, font::regular(12.0), t.tx2);
+                    paint::text_left(painter, right, change, font::regular(12.0), t.tx2);
                 },
             );
         });
@@ -114,15 +114,17 @@ impl DialogView for PlanDialog {
                     );
                 });
         }
-        let now = cx
+        let current = cx
             .document()
             .and_then(|document| document.draft())
             .map(|draft| draft.revision());
         let stale =
-            (now != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
+            (current != Some(self.revision)).then_some(tr!("The draft changed after this preview"));
         let (apply, cancel) = foot_ui(ui, |ui| {
-            let text = tr!(
-                "Apply to {n}",
+            let text = tr_n!(
+                self.plan.roots,
+                "Apply to {n} root",
+                "Apply to {n} roots",
                 n = paint::format_grouped_number(self.plan.roots)
             );
             let button = if self.plan.care == Care::Removes {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use percent_encoding::percent_decode_str;
 
 use crate::error::{Error, Result};
-use crate::model::{is_remote, place_above, place_below};
+use crate::model::{is_remote, path_of_file_url, place_above, place_below};
 use crate::remote::may_link_to;
 
 /// A server of the internet leads to no private network and not to this machine, as with redirects.
@@ -24,24 +24,45 @@ pub(super) fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
 }
 
 /// The place that a link of a document names. Links are URIs: where this machine has no file of the
-/// name as it is written, `%20` in it is a space.
+/// name as it is written, `%20` in it is a space, and `\`, as programs on Windows write it, a
+/// separator.
 ///
 /// # Errors
 /// For a link of a remote document to this machine.
 pub(super) fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
     let place = place_as_written(document, link)?;
-    if !link.contains('%') || is_remote(&place) || place.exists() {
+    if is_remote(&place) || place.exists() {
         return Ok(place);
     }
-    let decoded = percent_decode_str(link).decode_utf8().ok();
-    let decoded = decoded.and_then(|link| place_as_written(document, &link).ok());
-    Ok(decoded
-        .filter(|file| !is_remote(file) && file.exists())
-        .unwrap_or(place))
+    let decoded = percent_decode_str(link).decode_utf8_lossy().into_owned();
+    let slashed = [link, &decoded].map(|link| link.replace('\\', "/"));
+    let spellings = [decoded].into_iter().chain(slashed);
+    let found = spellings
+        .filter_map(|link| place_as_written(document, &link).ok())
+        .chain(path_of_file_url(link))
+        .find(|place| !is_remote(place) && place.exists());
+    Ok(found.unwrap_or(place))
+}
+
+/// The place of a link of a remote document that begins at the root of its server (RFC 3986,
+/// section 4.2): `/data/a.tif`, or `//host/data/a.tif` with a server of its own.
+fn place_at_root(document: &Path, link: &str) -> Option<PathBuf> {
+    let (protocol, rest) = document.to_str()?.split_once("://")?;
+    let server = rest.split(['/', '?', '#']).next()?;
+    let rooted = match link.strip_prefix("//") {
+        Some(own) => format!("{protocol}://{own}"),
+        None => format!("{protocol}://{server}{link}"),
+    };
+    Some(PathBuf::from(rooted)).filter(|place| is_remote(place))
 }
 
 fn place_as_written(document: &Path, link: &str) -> Result<PathBuf> {
-    let link = link.strip_prefix("file://").unwrap_or(link);
+    let of_this_machine = link.strip_prefix("file://").map(|rest| {
+        let path = rest.strip_prefix("localhost");
+        path.filter(|path| path.starts_with('/')).unwrap_or(rest)
+    });
+    let is_relative_to_server = of_this_machine.is_none() && link.starts_with('/');
+    let link = of_this_machine.unwrap_or(link);
     if is_remote(Path::new(link)) {
         return Ok(PathBuf::from(link));
     }
@@ -53,10 +74,13 @@ fn place_as_written(document: &Path, link: &str) -> Result<PathBuf> {
     }
     let is_absolute = Path::new(link).is_absolute() || link.starts_with('/');
     if is_absolute && is_remote(document) {
-        return Err(Error::unsupported(format!(
-            "a remote catalogue can't name {link}, a file of this machine"
-        ))
-        .at_path(document));
+        let rooted = place_at_root(document, link).filter(|_| is_relative_to_server);
+        return rooted.ok_or_else(|| {
+            Error::unsupported(format!(
+                "a remote catalogue can't name {link}, a file of this machine"
+            ))
+            .at_path(document)
+        });
     }
     if is_absolute {
         return Ok(PathBuf::from(link));
@@ -102,6 +126,58 @@ fn place_as_written(document: &Path, link: &str) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn links_of_windows_and_of_file_urls_are_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        std::fs::create_dir_all(folder.join("sub dir")).expect("folders");
+        std::fs::write(folder.join("sub dir/a.tif"), "x").expect("writes");
+        let document = folder.join("catalog.json");
+        let wanted = folder.join("sub dir/a.tif");
+        let text = wanted.to_string_lossy().replace('\\', "/");
+        let text = text.trim_start_matches('/');
+        for link in [
+            ".\\sub dir\\a.tif",
+            "sub%20dir\\a.tif",
+            &format!("file:///{text}"),
+            &format!("file://localhost/{}", text.replace(' ', "%20")),
+        ] {
+            let found = place_of_link(&document, link).expect("a place");
+            assert!(found.exists(), "{link}: {}", found.display());
+        }
+    }
+
+    #[test]
+    fn a_link_of_a_server_may_begin_at_its_root() {
+        let of = |document: &str, link: &str| {
+            place_of_link(Path::new(document), link).map(|place| place.display().to_string())
+        };
+        for (document, link, wanted) in [
+            ("https://host/c/a.json", "/d/a.tif", "https://host/d/a.tif"),
+            (
+                "https://host:8080/c?x=/y",
+                "/d/a.tif?s=1",
+                "https://host:8080/d/a.tif?s=1",
+            ),
+            ("s3://bucket/c/a.json", "/d/a.tif", "s3://bucket/d/a.tif"),
+            (
+                "https://host/c/a.json",
+                "//other/a.tif",
+                "https://other/a.tif",
+            ),
+        ] {
+            let found = of(document, link).expect("a place");
+            assert_eq!(found, wanted, "{link}");
+        }
+        for link in [
+            "file:///etc/passwd",
+            "file://localhost/etc/passwd",
+            "file:////etc/passwd",
+        ] {
+            assert!(of("https://host/c/a.json", link).is_err(), "{link}");
+        }
+    }
 
     #[test]
     fn a_link_is_the_name_of_a_file_or_a_uri() {

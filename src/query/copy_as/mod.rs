@@ -15,7 +15,8 @@ use geo::{LineString, Polygon, Validation};
 
 use self::expression::{Comparison, ConditionConversion, DAY, Expression};
 use super::filter::{
-    Filter, GEOMETRIES, TIMES, check_box, check_polygon, choose_column, is_binary,
+    DEFAULT_PLACE_COLUMNS, DEFAULT_TIME_COLUMNS, Filter, check_box, check_polygon, choose_column,
+    is_binary,
 };
 use super::source_span::StatementSource;
 use super::statement_parser;
@@ -374,8 +375,8 @@ fn turned_boxes(bbox: [f64; 4], with: &AreaWith<'_>) -> Vec<[f64; 4]> {
 /// The polygon on each turn, as its longitudes are continuous.
 ///
 /// # Errors
-/// For corners that are none, and a polygon that crosses itself: engines disagree about what is
-/// inside of it.
+/// For an invalid polygon (see [`check_polygon`]), and one that crosses itself: engines disagree
+/// about what is inside of it.
 fn turned_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
     check_polygon(corners)?;
     let ring: LineString = corners.iter().map(|&[x, y]| (x, y)).collect();
@@ -418,7 +419,7 @@ fn places<'a>(filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<AreaWith<'
     let field = choose_column(
         columns,
         filter.geometry_column.as_deref(),
-        &GEOMETRIES,
+        &DEFAULT_PLACE_COLUMNS,
         "geometry",
         filter.level,
     )?;
@@ -427,7 +428,7 @@ fn places<'a>(filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<AreaWith<'
             "column {} is no column of WKB geometries",
             field.name
         ));
-        return Err(error.hint("name a column as stac:centroid"));
+        return Err(error.hint("name a column such as stac:centroid"));
     }
     Ok(AreaWith::Column(&field.name))
 }
@@ -448,7 +449,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
     let field = choose_column(
         columns,
         filter.time_column.as_deref(),
-        &TIMES,
+        &DEFAULT_TIME_COLUMNS,
         "time",
         filter.level,
     )?;

@@ -104,10 +104,11 @@ pub(super) fn signed_beside_unsigned(
     sides: [&Expr; 2],
     dtypes: &[DataType; 2],
 ) -> Option<[Expr; 2]> {
-    let is_written = |dtype: &DataType| matches!(dtype, DataType::Unknown(UnknownKind::Int(_)));
+    let is_written_number =
+        |dtype: &DataType| matches!(dtype, DataType::Unknown(UnknownKind::Int(_)));
     let at = match dtypes {
-        [DataType::UInt64, other] if is_written(other) => 1,
-        [other, DataType::UInt64] if is_written(other) => 0,
+        [DataType::UInt64, other] if is_written_number(other) => 1,
+        [other, DataType::UInt64] if is_written_number(other) => 0,
         _ => return None,
     };
     if matches!(sides[at], Expr::Literal(_)) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 
+use super::expressions::type_of_expression;
 use super::whole_arithmetic::is_written_beyond_32_bits;
 use crate::query::decimal_widths::DecimalWidth;
 use crate::query::engine_errors::refusal;
@@ -279,6 +280,38 @@ pub(super) fn decimal_arithmetic(
         move |columns| compute_decimals(columns, result, is_product, compute),
     );
     Ok(Some(function.call(sides)))
+}
+
+/// Exact numbers of which one is a decimal number, as those that have the digits of all; `None` of
+/// others, and of decimal numbers of one type.
+pub(super) fn as_decimals(values: &[&Expr], schema: &Schema) -> Option<Vec<Expr>> {
+    let dtypes: Vec<DataType> = values
+        .iter()
+        .map(|value| type_of_expression(value, schema))
+        .collect();
+    let mut common: Option<DecimalWidth> = None;
+    for (&value, dtype) in values.iter().zip(&dtypes) {
+        if *dtype == DataType::Null {
+            continue;
+        }
+        let width = width_of(value, schema)?;
+        common = Some(common.map_or(width, |before| before.common_width(width)));
+    }
+    let common = common?;
+    let to = DataType::Decimal(common.width, common.scale);
+    let is_common = |dtype: &DataType| *dtype == to || *dtype == DataType::Null;
+    if !dtypes.iter().any(DataType::is_decimal) || dtypes.iter().all(is_common) {
+        return None;
+    }
+    let mut decimals = Vec::with_capacity(values.len());
+    for (&value, dtype) in values.iter().zip(&dtypes) {
+        decimals.push(match (is_common(dtype), written_fraction(value)) {
+            (true, _) => value.clone(),
+            (false, Some(number)) => lit(number.to_string()).strict_cast(to.clone()),
+            (false, None) => value.clone().strict_cast(to.clone()),
+        });
+    }
+    Some(decimals)
 }
 
 /// A number as a decimal number; one that is written by its digits.

@@ -11,11 +11,15 @@ use crate::query::nested_values::{broadcast_column, row_count};
 use crate::query::type_names::type_name;
 use crate::query::whole_numbers::too_large;
 
-/// The type with its fractions of 32 bits as those of 64, of lists too.
+/// The type in which functions compute that take DOUBLE alone: that of fractions of 32 bits, of
+/// decimal numbers, and of lists of the former.
 pub(super) fn with_doubles(dtype: &DataType) -> Option<DataType> {
     match dtype {
-        DataType::Float32 => Some(DataType::Float64),
-        DataType::List(inner) => with_doubles(inner).map(|inner| DataType::List(Box::new(inner))),
+        DataType::Float32 | DataType::Decimal(..) => Some(DataType::Float64),
+        // The elements of others are added exactly.
+        DataType::List(inner) if !inner.is_decimal() => {
+            with_doubles(inner).map(|inner| DataType::List(Box::new(inner)))
+        }
         _ => None,
     }
 }
@@ -26,7 +30,7 @@ pub(super) fn is_fraction(dtype: &DataType) -> bool {
 }
 
 /// True for written numbers and their sums and products, which are decimal numbers in DuckDB.
-pub(super) fn is_written(expression: &Expr) -> bool {
+pub(super) fn is_written_number(expression: &Expr) -> bool {
     expression.into_iter().all(|part| {
         matches!(
             part,
@@ -42,7 +46,7 @@ pub(super) fn is_written(expression: &Expr) -> bool {
 }
 
 /// Arithmetic of fractions that has other types or values in DuckDB; `None` for any other.
-pub(super) fn of_fractions(
+pub(super) fn arithmetic_of_fractions(
     left: &Expr,
     op: Operator,
     right: &Expr,
@@ -50,6 +54,14 @@ pub(super) fn of_fractions(
 ) -> Option<Expr> {
     let is_division = matches!(op, Operator::TrueDivide | Operator::FloorDivide);
     if arithmetic(op).is_none() && !is_division {
+        return None;
+    }
+    // The engine divides intervals, and its quotients are intervals.
+    if is_division
+        && dtypes
+            .iter()
+            .any(|dtype| matches!(dtype, DataType::Duration(_)))
+    {
         return None;
     }
     let [one, other] = [left, right].map(Clone::clone);
@@ -60,10 +72,10 @@ pub(super) fn of_fractions(
             .any(|dtype| is_fraction(dtype) || is_decimal(dtype))
     {
         return Some(marked_as_quotient(
-            quotient(fraction_type_of_both(&dtypes)).call(vec![one, other]),
+            quotient_function(fraction_type_of_both(&dtypes)).call(vec![one, other]),
         ));
     }
-    // Of two exact numbers it is one, too.
+    // The remainder of decimal numbers is computed with 64 bits.
     if op == Operator::Modulus && dtypes.iter().any(is_decimal) {
         let sides = [one, other].map(|side| side.cast(DataType::Float64));
         let remainder = arithmetic_function(Arithmetic::Remainder, DataType::Float64);
@@ -76,14 +88,15 @@ pub(super) fn of_fractions(
             other.cast(DataType::Float64),
         ));
     }
-    // The engine takes unsigned and written integers as signed ones, of which the greatest are
-    // none.
+    // The engine computes unsigned beside written integers as signed ones, which do not hold the
+    // greatest unsigned ones.
     let has = |wanted: fn(&DataType) -> bool| dtypes.iter().any(wanted);
     let is_unsigned = has(|dtype| *dtype == DataType::UInt64)
         && has(|dtype| matches!(dtype, DataType::Unknown(_)));
     if op == Operator::TrueDivide && is_unsigned {
         return Some(
-            by_row(DataType::Float64, |number, divisor| number / divisor).call(vec![one, other]),
+            rowwise_function(DataType::Float64, |number, divisor| number / divisor)
+                .call(vec![one, other]),
         );
     }
     // The engine multiplies by the reciprocal of a single divisor.
@@ -92,7 +105,9 @@ pub(super) fn of_fractions(
         && dtypes.iter().any(is_fraction)
     {
         let dtype = fraction_type_of_both(&dtypes);
-        return Some(by_row(dtype, |number, divisor| number / divisor).call(vec![one, other]));
+        return Some(
+            rowwise_function(dtype, |number, divisor| number / divisor).call(vec![one, other]),
+        );
     }
     let has_column =
         dtypes.iter().any(DataType::is_float) && has(|dtype| dtype.is_primitive_numeric());
@@ -105,7 +120,9 @@ pub(super) fn of_fractions(
             Operator::Minus => |a, b| a - b,
             _ => |a, b| a * b,
         };
-        return Some(by_row(fraction_type_of_both(&dtypes), compute).call(vec![one, other]));
+        return Some(
+            rowwise_function(fraction_type_of_both(&dtypes), compute).call(vec![one, other]),
+        );
     }
     // With numbers of 32 bits, integers and written numbers have 32 bits.
     let small = |dtype: &DataType| *dtype == DataType::Float32;
@@ -165,7 +182,7 @@ fn is_value(number: &LiteralValue, value: f64) -> bool {
 }
 
 /// A function of two fractions of a type, which is computed for each row and rounded once.
-fn by_row(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction {
+fn rowwise_function(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction {
     let of = dtype.clone();
     elementwise(
         "by_row",
@@ -202,7 +219,7 @@ fn compute_fractions(
 const QUOTIENT: &str = "quotient";
 
 /// The quotient of fractions by `//`, which is not cut; null for a divisor of 0.
-fn quotient(dtype: DataType) -> UserDefinedFunction {
+fn quotient_function(dtype: DataType) -> UserDefinedFunction {
     let of = dtype.clone();
     elementwise(
         QUOTIENT,
@@ -242,7 +259,7 @@ pub(super) fn is_quotient(expression: &Expr) -> bool {
 
 /// The greatest or least of several fractions of a type that are not null: NaN is the greatest, and
 /// of equal ones the first is taken.
-pub(super) fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
+pub(super) fn extreme_function(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
     let of = dtype.clone();
     elementwise(
         "extreme",
@@ -286,7 +303,7 @@ fn more_extreme(best: f64, number: f64, is_greatest: bool) -> f64 {
 
 /// A power of numbers. The engine takes another function for some exponents, which differs for -0.0
 /// and infinity.
-pub(super) fn power() -> UserDefinedFunction {
+pub(super) fn power_function() -> UserDefinedFunction {
     elementwise("power", |_| Ok(DataType::Float64), raise_to_powers)
 }
 
@@ -307,7 +324,7 @@ fn raise_to_powers(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// Refuses numbers that are too great for FLOAT, or makes them null.
-pub(super) fn single(is_try: bool) -> UserDefinedFunction {
+pub(super) fn float_narrowing_function(is_try: bool) -> UserDefinedFunction {
     elementwise(
         "single",
         |_| Ok(DataType::Float64),

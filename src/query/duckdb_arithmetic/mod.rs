@@ -27,8 +27,8 @@ use comparisons::{
 };
 use expressions::{binary_expression, has_one_type, schema_of, text_cast, type_of_expression};
 use fractions::{
-    extreme, is_fraction, is_quotient, is_written, marked_as_quotient, of_fractions, power,
-    rounding_function, single, with_doubles,
+    arithmetic_of_fractions, extreme_function, float_narrowing_function, is_fraction, is_quotient,
+    is_written_number, marked_as_quotient, power_function, rounding_function, with_doubles,
 };
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
 use wide_integers::{marked_as_arithmetic, marked_as_sum, name_types, name_wide_types, names_type};
@@ -326,6 +326,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let branches = [truthy.as_ref(), falsy.as_ref()];
             let alike = as_floats(&branches, &dtypes)
                 .or_else(|| as_zoned_times(&branches, &dtypes))
+                .or_else(|| decimals::as_decimals(&branches, schema))
                 .map(TryInto::<[Expr; 2]>::try_into);
             match (alike, is_of_mixed_signs(&dtypes)) {
                 (Some(Ok([truthy, falsy])), _) => Expr::Ternary {
@@ -356,7 +357,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         } if has_one_type(function) => {
             let dtypes: Vec<DataType> = input.iter().map(dtype).collect();
             let values: Vec<&Expr> = input.iter().collect();
-            let alike = as_floats(&values, &dtypes).or_else(|| as_zoned_times(&values, &dtypes));
+            let alike = as_floats(&values, &dtypes)
+                .or_else(|| as_zoned_times(&values, &dtypes))
+                .or_else(|| decimals::as_decimals(&values, schema));
             let made = match alike {
                 Some(input) => Expr::Function {
                     input,
@@ -380,7 +383,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             };
             match made.to_field(schema) {
                 Ok(field) if field.dtype().is_float() => {
-                    extreme(field.dtype().clone(), is_greatest).call(input.clone())
+                    extreme_function(field.dtype().clone(), is_greatest).call(input.clone())
                 }
                 _ => made,
             }
@@ -389,7 +392,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Pow(PowFunction::Generic),
         } => match input.as_slice() {
-            [base, exponent] => power().call(vec![
+            [base, exponent] => power_function().call(vec![
                 base.clone().cast(DataType::Float64),
                 exponent.clone().cast(DataType::Float64),
             ]),
@@ -464,6 +467,13 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             ref input,
             function: FunctionExpr::Sign,
         } => match input.first() {
+            Some(number) if dtype(number).is_decimal() => {
+                let sign = Expr::Function {
+                    input: vec![number.clone().cast(DataType::Float64)],
+                    function: FunctionExpr::Sign,
+                };
+                rewrite_expression(sign, schema)?
+            }
             Some(number) if dtype(number).is_primitive_numeric() => {
                 let is_number = if dtype(number).is_float() {
                     number.clone().is_not_nan()
@@ -570,7 +580,9 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             if let Some(exact) = decimals::decimal_arithmetic([left, right], op, schema)? {
                 return Ok(exact);
             }
-            if let Some(fractions) = of_fractions(left, op, right, [dtype(left), dtype(right)]) {
+            if let Some(fractions) =
+                arithmetic_of_fractions(left, op, right, [dtype(left), dtype(right)])
+            {
                 return Ok(fractions);
             }
             let Some(kind) = arithmetic(op) else {
@@ -776,7 +788,8 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 bytes
             }
             (DataType::Float64, Some(DataType::Float32)) => {
-                let read = single(!options.is_strict()).call(vec![expr.as_ref().clone()]);
+                let read = float_narrowing_function(!options.is_strict())
+                    .call(vec![expr.as_ref().clone()]);
                 Expr::Cast {
                     expr: Arc::new(read),
                     dtype: wanted.clone(),
@@ -785,7 +798,7 @@ fn rewrite_expression(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             }
             (from, Some(to)) if is_fraction(&from) && to.is_integer() => {
                 let rounded =
-                    rounding_function(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
+                    rounding_function(0, is_written_number(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast {
                     expr: Arc::new(rounded),
                     dtype: wanted.clone(),

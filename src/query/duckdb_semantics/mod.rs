@@ -55,7 +55,7 @@ pub(super) use expressions::{
 };
 pub(super) use rewriting::{Extras, Semantics};
 use written_types::has_unknown_digits;
-pub(super) use written_types::written_column_types;
+pub(super) use written_types::{written_column_types, written_decimal_columns};
 pub(super) use written_values::interval_parts;
 
 /// True for an aggregate call without OVER.
@@ -121,6 +121,23 @@ impl ExpressionRewrite<'_, '_> {
                 "pow(CAST(_0 AS DOUBLE), _1)",
                 vec![*left.clone(), *right.clone()],
             ),
+            // The engine has products of intervals with fractions alone.
+            Expr::BinaryOp {
+                left,
+                op: Multiply | BinaryOperator::Divide,
+                right,
+            } if self.is_duration(left) && self.is_decimal(right) => {
+                **right = expression("CAST(_0 AS DOUBLE)", vec![*right.clone()]);
+                return Ok(());
+            }
+            Expr::BinaryOp {
+                left,
+                op: Multiply,
+                right,
+            } if self.is_decimal(left) && self.is_duration(right) => {
+                **left = expression("CAST(_0 AS DOUBLE)", vec![*left.clone()]);
+                return Ok(());
+            }
             Expr::BinaryOp {
                 left,
                 op: op @ (Plus | Minus | Multiply),
@@ -944,6 +961,11 @@ impl VisitorMut for ExpressionRewrite<'_, '_> {
             replace_try(expr);
             replace_typeof(expr);
             replace_operator_call(expr);
+            self.replace_if(expr);
+        }
+        self.spell_written_decimals(expr);
+        if matches!(expr, Expr::Case { .. }) {
+            self.guard_results(expr);
         }
         match self.replace_tuple_list(expr) {
             Ok(()) => ControlFlow::Continue(()),

@@ -163,6 +163,11 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
+    /// True for columns that are decimal numbers.
+    pub(super) fn is_decimal(&self, expr: &Expr) -> bool {
+        self.dtype_of(expr).is_some_and(DataType::is_decimal)
+    }
+
     /// True for columns and constants that are dates.
     pub(super) fn is_date(&self, expr: &Expr) -> bool {
         match expr {

@@ -3,22 +3,183 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{CastKind, Expr, Value};
+use sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Value,
+};
 
 use super::expressions::{expression, function_call, literal, name_of, strip_parentheses};
 use super::rewriting::ExpressionRewrite;
-use super::written_types::written_type;
-use super::written_values::arguments_of;
+use super::written_types::{written_decimal_width, written_type};
+use super::written_values::{arguments_of, is_text_type, read_written_list, written_decimal};
 use crate::error::Error;
+use crate::query::decimal_widths::DecimalWidth;
 use crate::query::function_names::OPERATORS;
 use crate::query::syntax_walk::visit_expressions_mut;
+use crate::query::text_patterns::text_of;
 
 /// Fewest tuples that are searched as one list: comparisons of a few take less time.
 const TUPLES_MIN: usize = 32;
 /// Most lists that `list_zip` takes.
 const ZIPPED_MAX: usize = 16;
 
+/// Functions that read their first argument as JSON.
+const JSON_READERS: [&str; 14] = [
+    "from_json",
+    "json_array_length",
+    "json_contains",
+    "json_exists",
+    "json_extract",
+    "json_extract_path",
+    "json_extract_path_text",
+    "json_extract_string",
+    "json_keys",
+    "json_pretty",
+    "json_structure",
+    "json_transform",
+    "json_type",
+    "json_value",
+];
+
 impl ExpressionRewrite<'_, '_> {
+    /// Gives written decimal numbers that become texts their digits: `'a' || 1.50`,
+    /// `coalesce(NULL, 1.10)::VARCHAR`.
+    pub(super) fn spell_written_decimals(&self, expr: &mut Expr) {
+        match expr {
+            Expr::Cast {
+                expr: value,
+                data_type,
+                ..
+            } if is_text_type(data_type) => {
+                spell_decimal(value);
+                spell_decimals_of_list(value);
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::StringConcat,
+                right,
+            } if !self.is_list(left) && !self.is_list(right) => {
+                spell_decimal(left);
+                spell_decimal(right);
+            }
+            Expr::Function(function)
+                if matches!(name_of(function).as_str(), "concat" | "concat_ws") =>
+            {
+                let Some(mut values) = arguments_of(function) else {
+                    return;
+                };
+                let is_decimal =
+                    |value: &Expr| written_decimal_width(std::iter::once(value)).is_some();
+                if !values.iter().any(is_decimal) || values.iter().any(|value| self.is_list(value))
+                {
+                    return;
+                }
+                values.iter_mut().for_each(spell_decimal);
+                *expr = function_call(&name_of(function), values);
+            }
+            _ => {}
+        }
+    }
+
+    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have
+    /// another result: the engine computes each for all rows, and stops at a text that is no number
+    /// or no JSON.
+    pub(super) fn guard_results(&self, expr: &mut Expr) {
+        if !self.reads_text(expr) {
+            return;
+        }
+        let case = expr.clone();
+        let Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } = expr
+        else {
+            return;
+        };
+        let mut plain = Vec::with_capacity(conditions.len());
+        for when in conditions.iter() {
+            plain.push(!self.reads_text(&when.condition));
+        }
+        for (at, when) in conditions.iter_mut().enumerate() {
+            let rest = |text: Expr| value_in_rows(&case, &plain, at, false, text);
+            self.guard_texts(&mut when.condition, rest);
+            let own = |text: Expr| value_in_rows(&case, &plain, at, true, text);
+            self.guard_texts(&mut when.result, own);
+        }
+        if let Some(result) = else_result {
+            let at = conditions.len();
+            let rest = |text: Expr| value_in_rows(&case, &plain, at, false, text);
+            self.guard_texts(result, rest);
+        }
+    }
+
+    /// Replaces `if(condition, a, b)` by CASE where it reads texts.
+    pub(super) fn replace_if(&self, expr: &mut Expr) {
+        if let Expr::Function(function) = &*expr
+            && name_of(function) == "if"
+            && let Some(values) = arguments_of(function)
+            && values.len() == 3
+            && self.reads_text(expr)
+        {
+            *expr = expression("CASE WHEN _0 THEN _1 ELSE _2 END", values);
+        }
+    }
+
+    fn reads_text(&self, expr: &Expr) -> bool {
+        let found = visit_expressions_mut(&mut expr.clone(), |part| match self.read_text(part) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    }
+
+    fn guard_texts(&self, expr: &mut Expr, guard: impl Fn(Expr) -> Expr) {
+        let _ = visit_expressions_mut(expr, |part| {
+            if let Some(text) = self.read_text(part) {
+                *text = guard(text.clone());
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+
+    /// The text that a cast, an arrow or a function of JSON reads, which stop at texts that they
+    /// can't read; `None` for others, for constants, and for a text that CASE chooses.
+    fn read_text<'e>(&self, part: &'e mut Expr) -> Option<&'e mut Expr> {
+        let text = match part {
+            Expr::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr,
+                data_type,
+                ..
+            } if !is_text_type(data_type) => expr.as_mut(),
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::Arrow | BinaryOperator::LongArrow,
+                ..
+            } => left.as_mut(),
+            Expr::Function(function) if JSON_READERS.contains(&name_of(function).as_str()) => {
+                let FunctionArguments::List(list) = &mut function.args else {
+                    return None;
+                };
+                match list.args.first_mut()? {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(text)) => text,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        let is_text = match strip_parentheses(text) {
+            Expr::Case { .. } => false,
+            Expr::BinaryOp {
+                op: BinaryOperator::LongArrow,
+                ..
+            } => true,
+            other => self.is_text(other) && text_of(other).is_none(),
+        };
+        is_text.then_some(text)
+    }
+
     /// Replaces `(a, b) IN ((1, 2), (3, 4))` by a search in one list, which has the structs of all
     /// rows; a comparison with each of them would take as long as there are.
     pub(super) fn replace_tuple_list(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
@@ -66,6 +227,74 @@ impl ExpressionRewrite<'_, '_> {
         *expr = expression(template, vec![rows, Expr::Tuple(parts.clone())]);
         Ok(())
     }
+}
+
+/// A value in the rows that have none of the results of CASE before a place, and with `takes_own`
+/// its result; null in others. Only conditions that are plain count, which stop at no text: a row
+/// can keep its value without need.
+fn value_in_rows(case: &Expr, plain: &[bool], at: usize, takes_own: bool, value: Expr) -> Expr {
+    let mut chosen = case.clone();
+    let Expr::Case {
+        conditions,
+        else_result,
+        ..
+    } = &mut chosen
+    else {
+        return value;
+    };
+    let mut kept = Vec::new();
+    for (when, is_plain) in conditions.iter().take(at).zip(plain) {
+        if *is_plain {
+            kept.push(CaseWhen {
+                condition: when.condition.clone(),
+                result: Expr::value(Value::Null),
+            });
+        }
+    }
+    let own = conditions
+        .get(at)
+        .filter(|_| takes_own && plain.get(at) == Some(&true));
+    match own {
+        Some(own) => {
+            kept.push(CaseWhen {
+                condition: own.condition.clone(),
+                result: value,
+            });
+            *else_result = None;
+        }
+        None if kept.is_empty() => return value,
+        None => *else_result = Some(Box::new(value)),
+    }
+    *conditions = kept;
+    chosen
+}
+
+/// A decimal number that becomes a text here, with the digits that it has in DuckDB; that of a
+/// fraction has no zeros behind the others.
+fn spell_decimal(value: &mut Expr) {
+    if let Some(digits) = written_decimal(value) {
+        *value = literal(&digits);
+    } else if !matches!(strip_parentheses(value), Expr::Cast { .. })
+        && let Some(width) = written_decimal_width(std::iter::once(&*value))
+    {
+        *value = cast_to_decimal(value.clone(), width);
+    }
+}
+
+fn spell_decimals_of_list(value: &mut Expr) {
+    let Some(elements) = read_written_list(value) else {
+        return;
+    };
+    if let Some(width) = written_decimal_width(elements.iter()) {
+        let elements = elements.into_iter();
+        let decimals = elements.map(|element| cast_to_decimal(element, width));
+        *value = function_call("list_value", decimals.collect());
+    }
+}
+
+fn cast_to_decimal(value: Expr, to: DecimalWidth) -> Expr {
+    let template = format!("CAST(_0 AS DECIMAL({}, {}))", to.width, to.scale);
+    expression(&template, vec![value])
 }
 
 /// True for texts alone, and for whole numbers of BIGINT alone.

@@ -1,6 +1,8 @@
 //! Types of values that a statement states without its rows, where the engine computes with others:
 //! decimal numbers, which are fractions to it, JSON and UUID, which are texts to it, and null.
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast::{
     BinaryOperator, DataType as SqlType, ExactNumberInfo, Expr, Query, SelectItem, SetExpr,
     UnaryOperator,
@@ -11,6 +13,7 @@ use super::operand_types::JSON_FUNCTIONS;
 use super::written_values::{arguments_of, decimal_of, number_text, read_written_list};
 use crate::query::decimal_widths::{DIGITS, DecimalWidth};
 use crate::query::functions::has_wildcard;
+use crate::query::syntax_walk::visit_expressions;
 use crate::query::text_patterns::text_of;
 
 /// Functions whose result has the type that holds all arguments.
@@ -25,12 +28,25 @@ const JOINING_FUNCTIONS: [&str; 8] = [
     "max",
 ];
 
+/// Digits of a decimal number that a fraction of 64 bits keeps, and its point.
+const DIGITS_OF_FRACTIONS: usize = 16;
+
 /// An exact number.
 #[derive(Clone, Copy)]
 struct ExactType {
     width: DecimalWidth,
     /// False for integers, which have the width that they have beside a decimal number.
     is_decimal: bool,
+}
+
+impl ExactType {
+    /// The type that holds the numbers of both.
+    fn joined_with(self, other: Self) -> Self {
+        Self {
+            width: self.width.common_width(other.width),
+            is_decimal: self.is_decimal || other.is_decimal,
+        }
+    }
 }
 
 /// The type of an expression of written decimal numbers, and of null; `None` of others.
@@ -57,6 +73,20 @@ fn type_of_call(expr: &Expr) -> Option<&'static str> {
             SqlType::Uuid => Some("UUID"),
             _ => None,
         },
+        Expr::Case {
+            conditions,
+            else_result,
+            ..
+        } => {
+            let results = conditions.iter().map(|when| &when.result);
+            let mut known = results
+                .chain(else_result.as_deref())
+                .filter(|result| !is_null(result));
+            let first = type_of_call(known.next()?)?;
+            known
+                .all(|result| type_of_call(result) == Some(first))
+                .then_some(first)
+        }
         // Of other values the arrow takes fields of structs.
         Expr::BinaryOp {
             left,
@@ -119,6 +149,77 @@ pub(in crate::query) fn written_column_types(query: &Query) -> Vec<Option<String
         });
     }
     types
+}
+
+/// The digits of the columns of a query that are decimal numbers by their expressions alone, and
+/// fractions to the engine; `None` for other columns. Empty where the columns are not a list of
+/// expressions, as in `SELECT *`.
+pub(in crate::query) fn written_decimal_columns(query: &Query) -> Vec<Option<DecimalWidth>> {
+    let mut widths = Vec::new();
+    for exact in exact_columns(&query.body) {
+        let width = exact.filter(|exact| exact.is_decimal);
+        // A product can have more digits behind the point than a decimal number has.
+        let width = width.map(|exact| exact.width);
+        widths.push(width.filter(|width| width.scale <= width.width));
+    }
+    widths
+}
+
+fn exact_columns(body: &SetExpr) -> Vec<Option<ExactType>> {
+    match body {
+        SetExpr::Select(select) => {
+            let mut types = Vec::with_capacity(select.projection.len());
+            for item in &select.projection {
+                types.push(match item {
+                    SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                        join_short_types(std::iter::once(expr))
+                    }
+                    _ => return Vec::new(),
+                });
+            }
+            types
+        }
+        SetExpr::Query(query) => exact_columns(&query.body),
+        SetExpr::Values(values) => {
+            let width = values.rows.first().map_or(0, |row| row.content.len());
+            let rows = values.rows.iter();
+            (0..width)
+                .map(|at| join_short_types(rows.clone().filter_map(|row| row.content.get(at))))
+                .collect()
+        }
+        SetExpr::SetOperation { left, right, .. } => {
+            let sides = exact_columns(left).into_iter().zip(exact_columns(right));
+            sides
+                .map(|(one, other)| Some(one?.joined_with(other?)))
+                .collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The type that holds all of these values; `None` where one is written with more digits than a
+/// fraction of 64 bits has.
+fn join_short_types<'e>(mut values: impl Iterator<Item = &'e Expr> + Clone) -> Option<ExactType> {
+    let joined = join_types(values.clone())?;
+    let is_short = !joined.is_decimal || !values.any(has_long_number);
+    is_short.then_some(joined)
+}
+
+/// The digits that all of these values have as decimal numbers; `None` where they are no such, or
+/// where fractions do not keep them.
+pub(super) fn written_decimal_width<'e>(
+    values: impl Iterator<Item = &'e Expr> + Clone,
+) -> Option<DecimalWidth> {
+    let joined = join_short_types(values).filter(|joined| joined.is_decimal)?;
+    Some(joined.width).filter(|width| width.scale <= width.width)
+}
+
+fn has_long_number(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |part| match number_text(part) {
+        Some(text) if text.len() > DIGITS_OF_FRACTIONS => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn exact_type(expr: &Expr) -> Option<ExactType> {
@@ -210,13 +311,7 @@ fn join_types<'e>(values: impl Iterator<Item = &'e Expr>) -> Option<ExactType> {
             continue;
         }
         let one = exact_type(value)?;
-        joined = Some(match joined {
-            Some(before) => ExactType {
-                width: before.width.common_width(one.width),
-                is_decimal: before.is_decimal || one.is_decimal,
-            },
-            None => one,
-        });
+        joined = Some(joined.map_or(one, |before| before.joined_with(one)));
     }
     joined
 }

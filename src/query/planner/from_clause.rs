@@ -116,7 +116,7 @@ impl Planner<'_> {
                 alias,
                 ..
             } => {
-                let frame = self.query(subquery, ctes, None)?.frame;
+                let frame = self.rows_of(subquery, ctes)?;
                 let frame = RowSampling::of_table(factor)
                     .map_or(frame.clone(), |sampling| sample_rows(frame, sampling));
                 self.name_relation(frame, alias.as_ref(), "")
@@ -156,7 +156,7 @@ impl Planner<'_> {
             // LATERAL without a table before it.
             TableFactor::Derived {
                 subquery, alias, ..
-            } => self.name_relation(self.query(subquery, ctes, None)?.frame, alias.as_ref(), ""),
+            } => self.name_relation(self.rows_of(subquery, ctes)?, alias.as_ref(), ""),
             TableFactor::Pivot { .. } | TableFactor::Unpivot { .. } => refused(
                 "this form of PIVOT is not supported".into(),
                 "PIVOT data ON split USING count(*) GROUP BY river",

@@ -4,8 +4,8 @@
 use sqlparser::ast::{Expr, GroupByExpr, Select, Spanned};
 
 use super::context::Planner;
-use super::select::aggregates;
-use super::subquery_rewrite::count_of;
+use super::select::has_aggregate;
+use super::subquery_rewrite::written_count;
 use crate::error::{Error, Result};
 use crate::query::select_list::ResultColumn;
 
@@ -22,7 +22,7 @@ pub(super) struct GroupKeys {
 
 impl Planner<'_> {
     /// Keys of GROUP BY; `None` without the clause.
-    pub(super) fn group_keys(
+    pub(super) fn bind_group_keys(
         &self,
         select: &Select,
         items: &[ResultColumn],
@@ -34,7 +34,7 @@ impl Planner<'_> {
                 found.keys = items
                     .iter()
                     .map(|item| &item.expr)
-                    .filter(|expr| !aggregates(expr))
+                    .filter(|expr| !has_aggregate(expr))
                     .cloned()
                     .collect();
                 modifiers
@@ -47,21 +47,21 @@ impl Planner<'_> {
                         Expr::GroupingSets(groups) => Some(groups.clone()),
                         Expr::Tuple(parts) => {
                             for part in parts {
-                                found.keys.push(self.group_key(part, items, bind)?);
+                                found.keys.push(self.bind_group_key(part, items, bind)?);
                             }
                             continue;
                         }
                         plain => {
-                            found.keys.push(self.group_key(plain, items, bind)?);
+                            found.keys.push(self.bind_group_key(plain, items, bind)?);
                             continue;
                         }
                     };
-                    let sets = sets.ok_or_else(|| self.too_many_groupings(expr))?;
+                    let sets = sets.ok_or_else(|| self.too_many_groupings_error(expr))?;
                     let bound = sets
                         .iter()
                         .map(|set| {
                             set.iter()
-                                .map(|key| self.group_key(key, items, bind))
+                                .map(|key| self.bind_group_key(key, items, bind))
                                 .collect::<Result<Vec<_>>>()
                         })
                         .collect::<Result<Vec<_>>>()?;
@@ -71,7 +71,7 @@ impl Planner<'_> {
                         .as_ref()
                         .is_some_and(|sets| sets.len() > GROUPINGS_MAX)
                     {
-                        return Err(self.too_many_groupings(expr));
+                        return Err(self.too_many_groupings_error(expr));
                     }
                 }
                 modifiers
@@ -88,7 +88,7 @@ impl Planner<'_> {
         Ok(is_grouped.then_some(found))
     }
 
-    fn too_many_groupings(&self, expr: &Expr) -> Error {
+    fn too_many_groupings_error(&self, expr: &Expr) -> Error {
         let error = Error::too_large(format!("GROUP BY has more than {GROUPINGS_MAX} groupings"));
         self.source.locate(
             error.hint("name the groupings that you need: GROUPING SETS ((a, b), (a), ())"),
@@ -97,13 +97,13 @@ impl Planner<'_> {
     }
 
     /// A key of GROUP BY: an expression, or the number of a result column.
-    fn group_key(
+    fn bind_group_key(
         &self,
         expr: &Expr,
         items: &[ResultColumn],
         bind: &mut dyn FnMut(&Expr) -> Result<Expr>,
     ) -> Result<Expr> {
-        let Some(number) = count_of(expr) else {
+        let Some(number) = written_count(expr) else {
             return bind(expr);
         };
         let place = usize::try_from(number)

@@ -40,7 +40,7 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 use crate::error::{Error, Result};
 use crate::query::common_types::with_common_types;
 use crate::query::duckdb_arithmetic::apply_duckdb_arithmetic;
-use crate::query::duckdb_semantics::name_of;
+use crate::query::duckdb_semantics::{name_of, written_decimal_columns};
 use crate::query::engine::SqlEngine;
 use crate::query::engine_errors::{engine_error, refusal, values_error};
 use crate::query::nested_values::build_result_field;
@@ -52,7 +52,7 @@ pub(super) use context::Planner;
 use context::{Ctes, PlannedQuery};
 use name_binding::Binder;
 use recursion::recursive_parts;
-use subquery_rewrite::{Attached, count_of, place_of};
+use subquery_rewrite::{Attached, place_of, written_count};
 
 /// Maximum number of rows of VALUES with values that are computed.
 const COMPUTED_ROWS_MAX: usize = 100;
@@ -234,9 +234,7 @@ impl<'a> Planner<'a> {
             for cte in &with.cte_tables {
                 let frame = match recursive_parts(cte).filter(|_| with.recursive) {
                     Some(parts) => self.recursive(cte, parts, &ctes)?,
-                    None => {
-                        self.rename_columns(self.query(&cte.query, &ctes, None)?.frame, &cte.alias)?
-                    }
+                    None => self.rename_columns(self.rows_of(&cte.query, &ctes)?, &cte.alias)?,
                 };
                 ctes.0.push((cte.alias.name.value.clone(), frame));
             }
@@ -291,6 +289,35 @@ impl<'a> Planner<'a> {
         Ok(planned)
     }
 
+    /// The rows of a query in FROM or WITH. Written decimal numbers, which are fractions to the
+    /// engine, are decimal numbers in them.
+    pub(super) fn rows_of(&self, query: &Query, ctes: &Ctes) -> Result<LazyFrame> {
+        let PlannedQuery {
+            mut frame, names, ..
+        } = self.query(query, ctes, None)?;
+        let widths = written_decimal_columns(query);
+        // An expression can stand for several columns.
+        if widths.iter().all(Option::is_none) || widths.len() != names.len() {
+            return Ok(frame);
+        }
+        let schema = frame
+            .collect_schema()
+            .map_err(|error| engine_error(&error))?;
+        let mut decimals = Vec::new();
+        for (name, width) in names.iter().zip(widths) {
+            let dtype = schema.get(name);
+            if let (Some(width), Some(DataType::Float64 | DataType::Unknown(_))) = (width, dtype) {
+                let to = DataType::Decimal(width.width, width.scale);
+                decimals.push(col(name.as_str()).strict_cast(to));
+            }
+        }
+        Ok(if decimals.is_empty() {
+            frame
+        } else {
+            frame.with_columns(decimals)
+        })
+    }
+
     fn limits(&self, query: &Query, ctes: &Ctes) -> Result<(Option<Limit>, u64)> {
         let fetch = query
             .fetch
@@ -317,7 +344,7 @@ impl<'a> Planner<'a> {
 
     /// The number of rows of LIMIT or OFFSET; `None` for null.
     fn read_row_count(&self, expr: &Expr, ctes: &Ctes) -> Result<Option<u64>> {
-        if let Some(count) = count_of(expr) {
+        if let Some(count) = written_count(expr) {
             return Ok(Some(count));
         }
         let count = self
@@ -654,12 +681,22 @@ fn find_first_column(frame: &mut LazyFrame) -> Result<Option<PlSmallStr>> {
 /// True for a value that the engine takes in VALUES.
 fn is_written_value(expr: &Expr) -> bool {
     match expr {
-        Expr::Value(_) => true,
+        Expr::Value(value) => !is_cast_number(&value.value),
         Expr::UnaryOp { op, expr } => {
-            *op == UnaryOperator::Minus && matches!(expr.as_ref(), Expr::Value(_))
+            *op == UnaryOperator::Minus
+                && matches!(expr.as_ref(), Expr::Value(value) if !is_cast_number(&value.value))
         }
         _ => false,
     }
+}
+
+/// True for numbers that are casts to the engine: those with a power of ten, and integers that do
+/// not fit in BIGINT.
+fn is_cast_number(value: &Value) -> bool {
+    let Value::Number(text, _) = value else {
+        return false;
+    };
+    text.contains(['e', 'E']) || (!text.contains('.') && text.parse::<i64>().is_err())
 }
 
 /// The rows of two frames with the same names of columns, in the types that both have in common.

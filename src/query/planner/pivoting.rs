@@ -178,7 +178,7 @@ impl Planner<'_> {
 
     fn source_of(&self, clauses: &Clauses, ctes: &Ctes) -> Result<JoinedFrame> {
         match clauses.source() {
-            Some(query) => self.name_relation(self.query(query, ctes, None)?.frame, None, ""),
+            Some(query) => self.name_relation(self.rows_of(query, ctes)?, None, ""),
             None => {
                 Err(Error::usage("PIVOT has no table").hint("PIVOT data ON split USING count(*)"))
             }

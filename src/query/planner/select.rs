@@ -12,7 +12,7 @@ use super::conditions::conjuncts;
 use super::context::{Ctes, PlannedQuery, Planner};
 use super::name_binding::Binder;
 use super::sort_frame;
-use super::subquery_rewrite::{Attached, count_of};
+use super::subquery_rewrite::{Attached, written_count};
 use super::unnesting::unnested_together;
 use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, strip_parentheses};
@@ -210,7 +210,7 @@ impl Planner<'_> {
         let sort_keys = others.len();
         if let Some(Distinct::On(keys)) = &select.distinct {
             for key in keys {
-                let place = count_of(key)
+                let place = written_count(key)
                     .and_then(|number| items.get(usize::try_from(number).ok()?.checked_sub(1)?));
                 let bound = match place {
                     Some(item) => item.expr.clone(),
@@ -219,7 +219,7 @@ impl Planner<'_> {
                 others.push(bound);
             }
         }
-        let keys = self.group_keys(select, &items, &mut bind)?;
+        let keys = self.bind_group_keys(select, &items, &mut bind)?;
 
         let has_aggregate = items
             .iter()
@@ -647,7 +647,7 @@ impl Visitor for NamesAround<'_> {
 }
 
 /// True when an expression contains an aggregate of its own SELECT.
-pub(super) fn aggregates(expr: &Expr) -> bool {
+pub(super) fn has_aggregate(expr: &Expr) -> bool {
     let found = visit_expressions(expr, |part| match part {
         Expr::Function(function) if is_aggregate(function) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),

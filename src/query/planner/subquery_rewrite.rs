@@ -312,22 +312,22 @@ pub(super) fn place_of(expr: &Expr) -> Option<u64> {
                 return None;
             };
             match list.args.as_slice() {
-                [FunctionArg::Unnamed(FunctionArgExpr::Expr(number))] => count_of(number),
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(number))] => written_count(number),
                 _ => None,
             }
         }
-        other => count_of(other),
+        other => written_count(other),
     }
 }
 
 /// Value of a LIMIT or OFFSET literal.
-pub(super) fn count_of(expr: &Expr) -> Option<u64> {
+pub(super) fn written_count(expr: &Expr) -> Option<u64> {
     match expr {
         Expr::Value(value) => match &value.value {
             Value::Number(text, _) => text.replace('_', "").parse().ok(),
             _ => None,
         },
-        Expr::Nested(inner) => count_of(inner),
+        Expr::Nested(inner) => written_count(inner),
         _ => None,
     }
 }

@@ -109,6 +109,63 @@ fn written_decimal_numbers_have_digits_in_their_types() {
 }
 
 #[test]
+fn written_decimal_numbers_are_decimal_numbers_in_subqueries_and_texts() {
+    all(&[
+        (
+            "SELECT typeof(x), x::VARCHAR FROM (VALUES (1.10), (2.5), (NULL)) AS t(x)",
+            json!([
+                ["DECIMAL(3,2)", "1.10"],
+                ["DECIMAL(3,2)", "2.50"],
+                ["DECIMAL(3,2)", null]
+            ]),
+        ),
+        (
+            "SELECT typeof(x), typeof(y), typeof(z) FROM (VALUES (1.5, 1, 2e0), (2, 3, 0.5)) \
+                AS t(x, y, z) LIMIT 1",
+            json!([["DECIMAL(11,1)", "INTEGER", "DOUBLE"]]),
+        ),
+        (
+            "WITH t AS (SELECT 0.1 AS x UNION ALL SELECT 0.20 UNION ALL SELECT 3) \
+                SELECT sum(x)::VARCHAR, typeof(sum(x)), sum(x) = 3.3, typeof(min(x)) FROM t",
+            json!([["3.30", "DECIMAL(38,2)", true, "DECIMAL(12,2)"]]),
+        ),
+        (
+            "SELECT sum(w)::VARCHAR, avg(w) FROM (SELECT CASE WHEN id = 'bonn' THEN 0.10 ELSE 0 \
+                END AS w FROM data)",
+            json!([["0.10", 0.05]]),
+        ),
+        (
+            "SELECT id, x::VARCHAR, typeof(cloud_cover * x) FROM data, (SELECT 0.25 AS x) AS t \
+                WHERE cloud_cover = x",
+            json!([["lima", "0.25", "DOUBLE"]]),
+        ),
+        (
+            "SELECT typeof(x) FROM (SELECT 12345678901234567.5 AS x)",
+            json!([["DOUBLE"]]),
+        ),
+        (
+            "SELECT (CASE WHEN true THEN 1.10 ELSE 2 END)::VARCHAR, coalesce(NULL, 1.10)::VARCHAR, \
+                [1.10, 2.5]::VARCHAR, 'a' || 1.50, concat(1.50, 'b'), concat_ws('-', 1, 2.50), \
+                1.50::VARCHAR, [1.50] || [2]",
+            json!([[
+                "1.10",
+                "1.10",
+                "[1.10, 2.50]",
+                "a1.50",
+                "1.50b",
+                "1-2.50",
+                "1.50",
+                [1.5, 2.0]
+            ]]),
+        ),
+    ]);
+    assert_eq!(
+        described("SELECT x, x * 2 AS y FROM (VALUES (1.10), (2.5)) AS t(x)"),
+        ["DECIMAL(3,2)", "DECIMAL(13,2)"]
+    );
+}
+
+#[test]
 fn described_columns_have_the_types_of_the_rows() {
     assert_eq!(
         described(
@@ -147,6 +204,38 @@ fn described_columns_have_the_types_of_the_rows() {
             "INTEGER", "BIGINT", "INTEGER", 3, -3, "HUGEINT", "INTEGER", null
         ]]),
     )]);
+}
+
+#[test]
+fn sums_of_windows_and_lists_of_integers_are_hugeint() {
+    all(&[(
+        "SELECT typeof(sum(x) OVER ()), typeof(sum(x) OVER (ORDER BY x) + 1), \
+            typeof(list_sum([x])), typeof(sum(x::DOUBLE) OVER ()), typeof(list_sum([x::DOUBLE])), \
+            typeof(avg(x) OVER ()), typeof(list_max([x])) \
+            FROM (VALUES (1)) AS t(x) GROUP BY x",
+        json!([[
+            "HUGEINT", "HUGEINT", "HUGEINT", "DOUBLE", "DOUBLE", "DOUBLE", "INTEGER"
+        ]]),
+    )]);
+    assert_eq!(
+        described(
+            "SELECT sum(\"internal:size\") OVER (ORDER BY id) AS a, list_sum([1, 2]) AS b, \
+                a + b AS c FROM level1"
+        ),
+        ["HUGEINT", "HUGEINT", "HUGEINT"]
+    );
+    all(&[(
+        "SELECT sum(x) OVER (ORDER BY x), list_sum([x, 1]) FROM (VALUES (1), (2)) AS t(x) \
+            ORDER BY x",
+        json!([[1, 2], [3, 3]]),
+    )]);
+    for sql in [
+        "SELECT sum(x) OVER () FROM (VALUES (9223372036854775807), (2)) AS t(x)",
+        "SELECT list_sum([9223372036854775807, 1])",
+    ] {
+        let text = report(sql);
+        assert!(text.contains("does not fit in"), "{sql}: {text}");
+    }
 }
 
 #[test]
@@ -236,6 +325,82 @@ fn json_becomes_values_of_a_structure() {
     assert!(text.contains("is not a DATE"), "{text}");
     assert!(report("SELECT from_json('1', id) FROM data").contains("is a text as it is written"));
     assert!(report("SELECT from_json('1', '\"POINT\"')").contains("no type POINT"));
+}
+
+#[test]
+fn arrows_bind_before_comparisons_and_follow_one_another() {
+    let json = r#"'{"a":{"b":"c","l":[1,2]},"n":5}'"#;
+    for (expression, wanted) in [
+        ("x->>'n' = '5'", json!(true)),
+        ("x->>'n' = '5' OR y = 2", json!(true)),
+        ("y = 3 AND x->>'n' = '6'", json!(false)),
+        ("y = 2 AND x->'a'->>'b' = 'd' OR y = 3", json!(true)),
+        ("x->>'n' IS NULL", json!(false)),
+        ("x->'z'->>'b' IS NULL", json!(true)),
+        ("x->>'n' || 'a'", json!("5a")),
+        ("x->>'n' IN ('5', '6')", json!(true)),
+        ("x->>'n' LIKE '6%'", json!(false)),
+        ("x->'a'->>'b' BETWEEN 'a' AND 'd'", json!(true)),
+        ("x->'a'->'l'->>1", json!("2")),
+        ("upper(x->'a'->>'b')", json!("C")),
+        ("coalesce(NULL, x->'a'->>'b')", json!("c")),
+        ("(x->>'n')::INTEGER + y", json!(8)),
+        ("CASE WHEN x->>'n' = '5' THEN 1 END", json!(1)),
+        ("list_transform([1, 2], v -> v + y)", json!([4, 5])),
+        ("list_transform([{'a': 1}], v -> v.a + 1)", json!([2])),
+    ] {
+        let sql = format!("SELECT {expression} FROM (VALUES ({json}, 3)) AS t(x, y)");
+        assert_eq!(rows(&sql), [json!([wanted])], "{expression}");
+    }
+}
+
+#[test]
+fn case_reads_the_texts_of_its_rows_alone() {
+    let texts = "(VALUES ('1'), ('zz'), ('{\"a\":\"b\"}')) AS t(x)";
+    let cases = [
+        (
+            "CASE WHEN x ~ '[0-9]+' THEN x::INTEGER END",
+            json!([[1], [null], [null]]),
+        ),
+        (
+            "CASE WHEN TRY_CAST(x AS INTEGER) IS NULL THEN -1 ELSE CAST(x AS INTEGER) + 1 END",
+            json!([[2], [-1], [-1]]),
+        ),
+        (
+            "CASE x WHEN '1' THEN x::BIGINT WHEN 'zz' THEN 0 END",
+            json!([[1], [0], [null]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN x::JSON END",
+            json!([["1"], [null], ["{\"a\":\"b\"}"]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN x->>'a' ELSE 'none' END",
+            json!([[null], ["none"], ["b"]]),
+        ),
+        (
+            "if(json_valid(x), x->>'a', 'none')",
+            json!([[null], ["none"], ["b"]]),
+        ),
+        (
+            "CASE WHEN json_valid(x) THEN json_type(x) END",
+            json!([["UBIGINT"], [null], ["OBJECT"]]),
+        ),
+        (
+            "CASE WHEN NOT json_valid(x) THEN 0 WHEN (x->>'a') = 'b' THEN 7 ELSE 1 END",
+            json!([[1], [0], [7]]),
+        ),
+    ];
+    for (expression, wanted) in cases {
+        let sql = format!("SELECT {expression} FROM {texts}");
+        assert_eq!(Json::Array(rows(&sql)), wanted, "{expression}");
+    }
+    let sql = format!("SELECT typeof(CASE WHEN json_valid(x) THEN x::JSON END) FROM {texts}");
+    assert_eq!(rows(&format!("{sql} LIMIT 1")), [json!(["JSON"])]);
+    let text = report(&format!(
+        "SELECT CASE WHEN x <> '1' THEN x::INTEGER END FROM {texts}"
+    ));
+    assert!(text.contains("zz"), "{text}");
 }
 
 #[test]
@@ -349,6 +514,52 @@ fn lists_of_decimal_numbers_have_the_digits_of_all() {
             "[2.25, 1.50]"
         ]]),
     )]);
+}
+
+#[test]
+fn decimal_numbers_beside_integers_have_the_digits_of_both() {
+    let numbers = "(SELECT 1.5::DECIMAL(2, 1) AS x, 2.25::DECIMAL(3, 2) AS y, 3 AS z) AS t";
+    let cases = [
+        ("CASE WHEN x > 1 THEN x ELSE 0 END", "DECIMAL(11,1)"),
+        (
+            "CASE WHEN x > 1 THEN x WHEN x > 0 THEN y END",
+            "DECIMAL(3,2)",
+        ),
+        ("coalesce(x, z)", "DECIMAL(11,1)"),
+        ("coalesce(x, z::BIGINT)", "DECIMAL(20,1)"),
+        ("greatest(x, y, z)", "DECIMAL(12,2)"),
+        ("least(x, 0.5)", "DECIMAL(2,1)"),
+        ("coalesce(x, NULL)", "DECIMAL(2,1)"),
+        ("coalesce(x, 2::DOUBLE)", "DOUBLE"),
+        ("sign(x)", "TINYINT"),
+        ("sin(x)", "DOUBLE"),
+    ];
+    for (expression, wanted) in cases {
+        let sql = format!("SELECT typeof({expression}) FROM {numbers}");
+        assert_eq!(rows(&sql), [json!([wanted])], "{expression}");
+    }
+    let sql = format!(
+        "SELECT (CASE WHEN x < 1 THEN x ELSE 0 END)::VARCHAR, coalesce(NULL, z, x)::VARCHAR, \
+            greatest(x, y, z)::VARCHAR, least(x, 0.5)::VARCHAR, sign(-x), round(degrees(x), 3), \
+            round(atan(x), 3), to_seconds(x)::VARCHAR, (INTERVAL 1 DAY * x)::VARCHAR, \
+            (INTERVAL 1 DAY / x)::VARCHAR, (INTERVAL 1 DAY / z::DOUBLE)::VARCHAR FROM {numbers}"
+    );
+    assert_eq!(
+        rows(&sql),
+        [json!([
+            "0.0",
+            "3.0",
+            "3.00",
+            "0.5",
+            -1,
+            85.944,
+            0.983,
+            "00:00:01.5",
+            "1 day 12:00:00",
+            "16:00:00",
+            "08:00:00"
+        ])]
+    );
 }
 
 #[test]

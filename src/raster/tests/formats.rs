@@ -775,6 +775,13 @@ fn axes_in_degrees_are_on_wgs_84_where_no_system_is_named() {
         (DEGREES, 100.0, ROWS_FIRST, [0, 1], Some("EPSG:4326")),
         (DEGREES, 10.0, ROWS_FIRST, [0, 1], Some("EPSG:4326")),
         (DEGREES, 10.0, COLUMNS_FIRST, [1, 0], Some("EPSG:4326")),
+        (
+            ["Degrees_North", "Degrees_East"],
+            10.0,
+            ROWS_FIRST,
+            [0, 1],
+            Some("EPSG:4326"),
+        ),
         (["m", "m"], 100.0, ROWS_FIRST, [0, 1], None),
         (["degrees", "degrees"], 10.0, ROWS_FIRST, [0, 1], None),
         // Latitudes along the columns.

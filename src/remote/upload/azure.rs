@@ -6,7 +6,7 @@ use bytes::Bytes;
 use reqwest::Method;
 
 use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, percent_encode};
-use super::request::{Ask, Refusal};
+use super::request::{Refusal, UnsignedRequest};
 use super::xml::{element, elements, plain};
 use crate::remote::fetch::RequestFault;
 
@@ -19,7 +19,7 @@ fn url_of(object: &Object) -> String {
 
 pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object
-        .request(&Ask::new(Method::HEAD, url_of(object)))
+        .request(&UnsignedRequest::new(Method::HEAD, url_of(object)))
         .await
     {
         Ok(answer) => {
@@ -38,17 +38,17 @@ pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<Stored
     }
 }
 
-pub(super) async fn put(
+pub(super) async fn put_object(
     object: &Object,
     bytes: &Bytes,
     checksum: &Checksum,
     overwrite: bool,
 ) -> Result<(), Refusal> {
-    let ask = Ask::new(Method::PUT, url_of(object))
+    let request = UnsignedRequest::new(Method::PUT, url_of(object))
         .with_header("x-ms-blob-type", "BlockBlob")
         .with_header("content-md5", BASE64_STANDARD.encode(checksum))
-        .unless_there(overwrite);
-    object.request(&ask.body(bytes.clone())).await.map(drop)
+        .refuse_existing_unless(overwrite);
+    object.request(&request.body(bytes.clone())).await.map(drop)
 }
 
 /// The id of block `number`, from 1. It has the MD5 of the block, which the store compared:
@@ -65,7 +65,7 @@ pub(super) async fn fetch_uncommitted_blocks(object: &Object) -> Result<Vec<Foun
         url_of(object)
     );
     let answer = match object
-        .request(&Ask::new(Method::GET, url).with_answer_up_to(BLOCK_LIST_MAX))
+        .request(&UnsignedRequest::new(Method::GET, url).with_answer_up_to(BLOCK_LIST_MAX))
         .await
     {
         Ok(answer) => answer,
@@ -86,7 +86,7 @@ pub(super) async fn fetch_uncommitted_blocks(object: &Object) -> Result<Vec<Foun
 
 /// Sends block `number`, from 1, unless `found` has it. A block of the same id replaces an earlier
 /// one, so a retry duplicates nothing.
-pub(super) async fn part(
+pub(super) async fn send_block(
     object: &Object,
     found: &[FoundPart],
     number: usize,
@@ -103,10 +103,10 @@ pub(super) async fn part(
             url_of(object),
             percent_encode(&id, b"")
         );
-        let ask = Ask::new(Method::PUT, url)
+        let request = UnsignedRequest::new(Method::PUT, url)
             .with_header("content-md5", BASE64_STANDARD.encode(checksum))
             .body(bytes.clone());
-        object.request(&ask).await?;
+        object.request(&request).await?;
     }
     Ok(PartTag {
         tag: id,
@@ -116,7 +116,7 @@ pub(super) async fn part(
 }
 
 /// Makes the blob visible, with the MD5 of all its bytes as a property.
-pub(super) async fn complete(
+pub(super) async fn complete_upload(
     object: &Object,
     parts: &[PartTag],
     whole: &Checksum,
@@ -127,12 +127,15 @@ pub(super) async fn complete(
         .iter()
         .for_each(|part| list.push_str(&format!("<Latest>{}</Latest>", part.tag)));
     list.push_str("</BlockList>");
-    let ask = Ask::new(Method::PUT, format!("{}?comp=blocklist", url_of(object)))
+    let request = UnsignedRequest::new(Method::PUT, format!("{}?comp=blocklist", url_of(object)))
         .with_header("content-type", "application/xml")
         .with_header("x-ms-blob-content-type", "application/octet-stream")
         .with_header("x-ms-blob-content-md5", BASE64_STANDARD.encode(whole))
-        .unless_there(overwrite);
-    match object.request(&ask.body(list.into()).long()).await {
+        .refuse_existing_unless(overwrite);
+    match object
+        .request(&request.body(list.into()).with_long_wait())
+        .await
+    {
         Ok(_) => Ok(()),
         // The list of another writer dropped our blocks.
         Err(Refusal {
@@ -146,9 +149,9 @@ pub(super) async fn complete(
     }
 }
 
-pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
+pub(super) async fn delete_object(object: &Object) -> Result<(), Refusal> {
     object
-        .request(&Ask::new(Method::DELETE, url_of(object)))
+        .request(&UnsignedRequest::new(Method::DELETE, url_of(object)))
         .await
         .map(drop)
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use reqwest::Method;
 
 use super::object::{Object, StoredObject, UploadId, percent_encode};
-use super::request::{Ask, Refusal, UploadAnswer};
+use super::request::{Refusal, UnsignedRequest, UploadAnswer};
 use crate::remote::fetch::RequestFault;
 
 /// Chunks have to be a multiple of this many bytes, except the last one.
@@ -56,7 +56,7 @@ fn stored_in(answer: &UploadAnswer) -> Option<StoredObject> {
 
 pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object
-        .request(&Ask::new(Method::GET, resource(object)))
+        .request(&UnsignedRequest::new(Method::GET, resource(object)))
         .await
     {
         Ok(answer) => match stored_in(&answer) {
@@ -70,19 +70,23 @@ pub(super) async fn fetch_stored_object(object: &Object) -> Result<Option<Stored
     }
 }
 
-pub(super) async fn put(object: &Object, bytes: &Bytes, overwrite: bool) -> Result<(), Refusal> {
-    let ask = Ask::new(Method::POST, uploads(object, "media", overwrite))
+pub(super) async fn put_object(
+    object: &Object,
+    bytes: &Bytes,
+    overwrite: bool,
+) -> Result<(), Refusal> {
+    let request = UnsignedRequest::new(Method::POST, uploads(object, "media", overwrite))
         .with_header("content-type", "application/octet-stream");
-    object.request(&ask.body(bytes.clone())).await.map(drop)
+    object.request(&request.body(bytes.clone())).await.map(drop)
 }
 
 /// Begins an upload; its id is the address that takes the bytes.
-pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, Refusal> {
-    let ask = Ask::new(Method::POST, uploads(object, "resumable", overwrite))
+pub(super) async fn begin_upload(object: &Object, overwrite: bool) -> Result<UploadId, Refusal> {
+    let request = UnsignedRequest::new(Method::POST, uploads(object, "resumable", overwrite))
         .with_header("content-type", "application/json")
         .with_header("x-upload-content-type", "application/octet-stream")
         .body(Bytes::from_static(b"{}"));
-    let answer = object.request(&ask).await?;
+    let answer = object.request(&request).await?;
     match answer.header("location") {
         Some(address) => Ok(UploadId::plain(address)),
         None => Err(Refusal::other(
@@ -109,9 +113,9 @@ pub(super) async fn received_of(
     if !upload.id.starts_with(&format!("{}/", object.bucket.url)) {
         return Ok(None);
     }
-    let ask =
-        Ask::new(Method::PUT, upload.id.to_string()).with_header("content-range", "bytes */*");
-    match object.request(&ask).await {
+    let request = UnsignedRequest::new(Method::PUT, upload.id.to_string())
+        .with_header("content-range", "bytes */*");
+    match object.request(&request).await {
         Ok(answer) => Ok((answer.status == 308).then(|| received_bytes(&answer))),
         Err(refusal) if matches!(refusal.status(), Some(404 | 410 | 499)) => Ok(None),
         Err(refusal) => Err(refusal),
@@ -138,10 +142,10 @@ pub(super) async fn chunk(
         } else {
             format!("bytes {at}-{}/{of}", end - 1)
         };
-        let ask = Ask::new(Method::PUT, upload.id.to_string())
+        let request = UnsignedRequest::new(Method::PUT, upload.id.to_string())
             .with_header("content-range", range)
             .body(rest);
-        let outcome = object.try_once(&ask, fruitless + 1).await;
+        let outcome = object.try_once(&request, fruitless + 1).await;
         let has = match outcome {
             Ok(answer) if answer.status == 308 => received_bytes(&answer),
             Ok(_) => return Ok(()),
@@ -162,7 +166,7 @@ pub(super) async fn chunk(
                     pause.max(std::time::Duration::from_millis(300 << fruitless.min(5))),
                 )
                 .await;
-                let status = Ask::new(Method::PUT, upload.id.to_string())
+                let status = UnsignedRequest::new(Method::PUT, upload.id.to_string())
                     .with_header("content-range", format!("bytes */{of}"));
                 // A store that forgot the upload may have completed it with the last bytes.
                 let asked = object.request(&status).await;
@@ -207,7 +211,7 @@ pub(super) async fn chunk(
 /// Cancels the upload; the store answers 499.
 pub(super) async fn abort(object: &Object, upload: &UploadId) -> Result<(), Refusal> {
     match object
-        .request(&Ask::new(Method::DELETE, upload.id.to_string()))
+        .request(&UnsignedRequest::new(Method::DELETE, upload.id.to_string()))
         .await
     {
         Ok(_) => Ok(()),
@@ -232,7 +236,9 @@ pub(super) async fn list(object: &Object, prefix: &str) -> Result<Vec<String>, R
         } else {
             format!("{asked}&pageToken={}", percent_encode(&page, b""))
         };
-        let answer = object.request(&Ask::new(Method::GET, url)).await?;
+        let answer = object
+            .request(&UnsignedRequest::new(Method::GET, url))
+            .await?;
         let listed: serde_json::Value = serde_json::from_slice(&answer.body)
             .map_err(|_| Refusal::other("the store's list of objects can't be read"))?;
         let items = listed
@@ -251,9 +257,9 @@ pub(super) async fn list(object: &Object, prefix: &str) -> Result<Vec<String>, R
     Ok(names)
 }
 
-pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
+pub(super) async fn delete_object(object: &Object) -> Result<(), Refusal> {
     object
-        .request(&Ask::new(Method::DELETE, resource(object)))
+        .request(&UnsignedRequest::new(Method::DELETE, resource(object)))
         .await
         .map(drop)
 }

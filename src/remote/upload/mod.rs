@@ -62,9 +62,9 @@ impl Object {
             .await
             .map_err(|refusal| self.error(refusal))?;
         let sent = match &self.bucket.signer {
-            Signer::S3 { .. } => s3::put(self, &bytes, &checksum, overwrite).await,
-            Signer::Google { .. } => google::put(self, &bytes, overwrite).await,
-            Signer::Azure { .. } => azure::put(self, &bytes, &checksum, overwrite).await,
+            Signer::S3 { .. } => s3::put_object(self, &bytes, &checksum, overwrite).await,
+            Signer::Google { .. } => google::put_object(self, &bytes, overwrite).await,
+            Signer::Azure { .. } => azure::put_object(self, &bytes, &checksum, overwrite).await,
         };
         let expected = StoredObject::with_checksum(
             bytes.len() as u64,
@@ -128,8 +128,8 @@ impl Object {
 
     async fn begin(&self, overwrite: bool) -> Result<UploadId> {
         let begun = match &self.bucket.signer {
-            Signer::S3 { .. } => s3::begin(self).await,
-            Signer::Google { .. } => google::begin(self, overwrite).await,
+            Signer::S3 { .. } => s3::begin_upload(self).await,
+            Signer::Google { .. } => google::begin_upload(self, overwrite).await,
             // Blocks belong to the blob.
             Signer::Azure { .. } => Ok(UploadId::plain("")),
         };
@@ -166,9 +166,9 @@ impl Object {
 
     async fn delete(&self) -> Result<()> {
         let gone = match &self.bucket.signer {
-            Signer::S3 { .. } => s3::delete(self).await,
-            Signer::Google { .. } => google::delete(self).await,
-            Signer::Azure { .. } => azure::delete(self).await,
+            Signer::S3 { .. } => s3::delete_object(self).await,
+            Signer::Google { .. } => google::delete_object(self).await,
+            Signer::Azure { .. } => azure::delete_object(self).await,
         };
         match gone {
             Ok(()) => Ok(()),

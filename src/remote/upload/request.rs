@@ -36,8 +36,8 @@ const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Bytes of a body for which the server gets the time without data once more: a response comes
 /// after the whole body.
 const PACE: u64 = 2 << 20;
-/// Factor of the time without data for [`Ask::long`].
-const LONG: u32 = 30;
+/// Factor of the time without data for [`UnsignedRequest::with_long_wait`].
+const LONG_WAIT_FACTOR: u32 = 30;
 /// Maximum bytes read of a response, unless the request says another.
 const ANSWER_MAX: usize = 1 << 20;
 /// The version of Azure's protocol for requests without a signature; signed ones get it from the
@@ -45,7 +45,7 @@ const ANSWER_MAX: usize = 1 << 20;
 const AZURE_VERSION: &str = "2023-11-03";
 
 /// A request without its signature.
-pub struct Ask {
+pub struct UnsignedRequest {
     pub method: Method,
     pub url: String,
     pub headers: Vec<(&'static str, String)>,
@@ -58,7 +58,7 @@ pub struct Ask {
     pub answer_max: usize,
 }
 
-impl Ask {
+impl UnsignedRequest {
     pub fn new(method: Method, url: String) -> Self {
         Self {
             method,
@@ -72,7 +72,7 @@ impl Ask {
     }
 
     /// Waits longer for the answer: joining many parts takes a store minutes.
-    pub fn long(self) -> Self {
+    pub fn with_long_wait(self) -> Self {
         Self {
             is_long: true,
             ..self
@@ -85,7 +85,7 @@ impl Ask {
     }
 
     /// With a header that makes the store refuse the request when the object exists.
-    pub fn unless_there(self, overwrite: bool) -> Self {
+    pub fn refuse_existing_unless(self, overwrite: bool) -> Self {
         if overwrite {
             self
         } else {
@@ -182,10 +182,13 @@ fn tries(fault: &RequestFault) -> usize {
 
 impl Object {
     /// Sends a request until it succeeds or another try is no use. Statuses below 400 are answers.
-    pub(super) async fn request(&self, ask: &Ask) -> Result<UploadAnswer, Refusal> {
+    pub(super) async fn request(
+        &self,
+        unsigned: &UnsignedRequest,
+    ) -> Result<UploadAnswer, Refusal> {
         let mut number = 1;
         loop {
-            let outcome = self.try_once(ask, number).await;
+            let outcome = self.try_once(unsigned, number).await;
             let (fault, wait) = match outcome {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
@@ -213,18 +216,18 @@ impl Object {
     /// One try; a failure comes with the pause that the server requests.
     pub(super) async fn try_once(
         &self,
-        ask: &Ask,
+        unsigned: &UnsignedRequest,
         number: u32,
     ) -> Result<UploadAnswer, (RequestFault, Duration)> {
         let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
         let idle_timeout = remote_access().limits.idle_timeout();
-        let most = if ask.is_long {
-            idle_timeout * LONG
+        let most = if unsigned.is_long {
+            idle_timeout * LONG_WAIT_FACTOR
         } else {
-            idle_timeout + idle_timeout.mul_f64(ask.body.len() as f64 / PACE as f64)
+            idle_timeout + idle_timeout.mul_f64(unsigned.body.len() as f64 / PACE as f64)
         };
-        let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
+        let outcome = match tokio::time::timeout(most, self.send(unsigned, &attempt)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(RequestFault::Timeout),
         };
@@ -250,25 +253,25 @@ impl Object {
 
     async fn send(
         &self,
-        ask: &Ask,
+        unsigned: &UnsignedRequest,
         attempt: &Arc<RequestAttempt>,
     ) -> Result<UploadAnswer, RequestFault> {
         let wrong = |_| RequestFault::Other("the request can't be written".into());
-        let mut request = HttpRequest::new(ask.body.clone().into());
-        *request.method_mut() = ask.method.clone();
-        *request.uri_mut() = ask
+        let mut request = HttpRequest::new(unsigned.body.clone().into());
+        *request.method_mut() = unsigned.method.clone();
+        *request.uri_mut() = unsigned
             .url
             .parse()
             .map_err(|_| RequestFault::Other("the address can't be written as a URL".into()))?;
         let headers = request.headers_mut();
-        headers.insert("content-length", HeaderValue::from(ask.body.len()));
-        for (name, value) in &ask.headers {
+        headers.insert("content-length", HeaderValue::from(unsigned.body.len()));
+        for (name, value) in &unsigned.headers {
             headers.insert(
                 HeaderName::from_static(name),
                 HeaderValue::from_str(value).map_err(wrong)?,
             );
         }
-        self.sign(&mut request, ask.sha256.as_ref()).await?;
+        self.sign(&mut request, unsigned.sha256.as_ref()).await?;
         request.extensions_mut().insert(attempt.clone());
         let response = self
             .bucket
@@ -284,7 +287,7 @@ impl Object {
         let (mut stream, mut bytes) = (body.bytes_stream(), BytesMut::new());
         while let Some(chunk) = stream.next().await {
             bytes.extend_from_slice(&chunk.map_err(|error| fault_of(&error))?);
-            if bytes.len() > ask.answer_max {
+            if bytes.len() > unsigned.answer_max {
                 return Err(RequestFault::Other("the answer is too long".into()));
             }
         }

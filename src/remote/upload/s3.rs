@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, UploadId, percent_encode};
 use super::part_sums::PartSums;
-use super::request::{Ask, Refusal};
+use super::request::{Refusal, UnsignedRequest};
 use super::xml::{element, elements, plain};
 use crate::remote::fetch::RequestFault;
 
@@ -68,18 +68,18 @@ pub(super) fn whole_sha256(parts: &[PartTag]) -> Option<String> {
 }
 
 /// What the store has; with `composite`, with the SHA-256 of an object in parts, for which some
-/// stores ask a permission of its own.
+/// stores request a permission of its own.
 pub(super) async fn fetch_stored_object(
     object: &Object,
     composite: bool,
 ) -> Result<Option<StoredObject>, Refusal> {
-    let ask = Ask::new(Method::HEAD, url_of(object));
-    let ask = if composite {
-        ask.with_header("x-amz-checksum-mode", "ENABLED")
+    let request = UnsignedRequest::new(Method::HEAD, url_of(object));
+    let request = if composite {
+        request.with_header("x-amz-checksum-mode", "ENABLED")
     } else {
-        ask
+        request
     };
-    match object.request(&ask).await {
+    match object.request(&request).await {
         Ok(answer) => {
             let size_bytes = answer
                 .header("content-length")
@@ -103,30 +103,34 @@ pub(super) async fn fetch_stored_object(
     }
 }
 
-pub(super) async fn put(
+pub(super) async fn put_object(
     object: &Object,
     bytes: &Bytes,
     checksum: &Checksum,
     overwrite: bool,
 ) -> Result<(), Refusal> {
-    let ask = Ask::new(Method::PUT, url_of(object))
+    let request = UnsignedRequest::new(Method::PUT, url_of(object))
         .with_header("content-md5", BASE64_STANDARD.encode(checksum));
     object
-        .request(&ask.unless_there(overwrite).body(bytes.clone()))
+        .request(
+            &request
+                .refuse_existing_unless(overwrite)
+                .body(bytes.clone()),
+        )
         .await
         .map(drop)
 }
 
 /// Begins an upload whose parts the store compares by SHA-256, if it can.
-pub(super) async fn begin(object: &Object) -> Result<UploadId, Refusal> {
-    let ask = || Ask::new(Method::POST, format!("{}?uploads=", url_of(object)));
+pub(super) async fn begin_upload(object: &Object) -> Result<UploadId, Refusal> {
+    let request = || UnsignedRequest::new(Method::POST, format!("{}?uploads=", url_of(object)));
     let answer = match object
-        .request(&ask().with_header("x-amz-checksum-algorithm", "SHA256"))
+        .request(&request().with_header("x-amz-checksum-algorithm", "SHA256"))
         .await
     {
         // Stores that do not support the header, and say so.
         Err(refusal) if matches!(refusal.status(), Some(400 | 501)) => {
-            object.request(&ask()).await?
+            object.request(&request()).await?
         }
         outcome => outcome?,
     };
@@ -184,7 +188,7 @@ pub(super) async fn parts_of(
             format!("&part-number-marker={after}")
         };
         let answer = match object
-            .request(&Ask::new(
+            .request(&UnsignedRequest::new(
                 Method::GET,
                 format!("{}{page}", url_of_upload(object, upload)),
             ))
@@ -244,7 +248,7 @@ pub(super) fn tag_of(found: &FoundPart, upload: &UploadId, sums: &PartSums) -> P
 
 /// Sends part `number`, from 1. A part of the same number replaces an earlier one, so a retry
 /// duplicates nothing.
-pub(super) async fn part(
+pub(super) async fn send_part(
     object: &Object,
     upload: &UploadId,
     number: usize,
@@ -256,21 +260,23 @@ pub(super) async fn part(
         url_of(object),
         percent_encode(&upload.id, b"")
     );
-    let mut ask = Ask::new(Method::PUT, url)
+    let mut request = UnsignedRequest::new(Method::PUT, url)
         .with_body_sha256(sums.sha256)
         .body(bytes.clone());
     let sha256 = sums.sha256.filter(|_| upload.sha256);
     let text = sha256.map(|sum| BASE64_STANDARD.encode(sum));
     match (&text, sums.md5) {
         (Some(text), _) => {
-            ask = ask
+            request = request
                 .with_header(SHA256, text.as_str())
                 .with_header("x-amz-sdk-checksum-algorithm", "SHA256")
         }
-        (None, Some(md5)) => ask = ask.with_header("content-md5", BASE64_STANDARD.encode(md5)),
+        (None, Some(md5)) => {
+            request = request.with_header("content-md5", BASE64_STANDARD.encode(md5))
+        }
         (None, None) => {}
     }
-    let answer = object.request(&ask).await?;
+    let answer = object.request(&request).await?;
     let Some(tag) = answer.header("etag") else {
         return Err(Refusal::other("the store gave no ETag for a part"));
     };
@@ -297,7 +303,7 @@ pub(super) async fn part(
 }
 
 /// Makes the object visible.
-pub(super) async fn complete(
+pub(super) async fn complete_upload(
     object: &Object,
     upload: &UploadId,
     parts: &[PartTag],
@@ -324,13 +330,16 @@ pub(super) async fn complete(
         ));
     }
     list.push_str("</CompleteMultipartUpload>");
-    let ask = Ask::new(Method::POST, url_of_upload(object, upload))
+    let request = UnsignedRequest::new(Method::POST, url_of_upload(object, upload))
         .with_header("content-type", "application/xml");
-    let ask = ask.unless_there(overwrite).body(list.into()).long();
+    let request = request
+        .refuse_existing_unless(overwrite)
+        .body(list.into())
+        .with_long_wait();
     let mut tries = 0;
     loop {
         tries += 1;
-        let answer = object.request(&ask).await.map_err(|refusal| Refusal {
+        let answer = object.request(&request).await.map_err(|refusal| Refusal {
             tries: refusal.tries + tries - 1,
             ..refusal
         })?;
@@ -353,14 +362,17 @@ pub(super) async fn complete(
 
 pub(super) async fn abort(object: &Object, upload: &UploadId) -> Result<(), Refusal> {
     object
-        .request(&Ask::new(Method::DELETE, url_of_upload(object, upload)))
+        .request(&UnsignedRequest::new(
+            Method::DELETE,
+            url_of_upload(object, upload),
+        ))
         .await
         .map(drop)
 }
 
-pub(super) async fn delete(object: &Object) -> Result<(), Refusal> {
+pub(super) async fn delete_object(object: &Object) -> Result<(), Refusal> {
     object
-        .request(&Ask::new(Method::DELETE, url_of(object)))
+        .request(&UnsignedRequest::new(Method::DELETE, url_of(object)))
         .await
         .map(drop)
 }

@@ -191,13 +191,13 @@ impl ObjectWriter {
         let stored = runtime::wait(async move {
             let outcome = match (&object.bucket.signer, &whole) {
                 (Signer::Azure { .. }, Some(whole)) => {
-                    azure::complete(&object, &parts, whole, overwrite).await
+                    azure::complete_upload(&object, &parts, whole, overwrite).await
                 }
                 (Signer::Google { .. }, _) => last
                     .unwrap_or_else(|| Err(Refusal::other("nothing was sent")))
                     .map(drop),
                 (Signer::S3 { .. } | Signer::Azure { .. }, _) => {
-                    s3::complete(&object, &upload, &parts, overwrite).await
+                    s3::complete_upload(&object, &upload, &parts, overwrite).await
                 }
             };
             object.confirm_stored_object(outcome, &expected).await
@@ -418,7 +418,7 @@ impl ObjectWriter {
                 {
                     return Ok(s3::tag_of(found, &upload, &sums));
                 }
-                s3::part(&object, &upload, number, &bytes, &sums).await
+                s3::send_part(&object, &upload, number, &bytes, &sums).await
             })?,
             Signer::Azure { .. } => runtime::start(async move {
                 let _slot = slot;
@@ -428,7 +428,7 @@ impl ObjectWriter {
                 } else {
                     &[]
                 };
-                azure::part(&object, found, number, &bytes, &checksum).await
+                azure::send_block(&object, found, number, &bytes, &checksum).await
             })?,
         });
         Ok(())

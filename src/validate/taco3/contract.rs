@@ -110,9 +110,9 @@ impl MemberContract {
         contract
     }
 
-    /// Number of levels that the longest path would take which is too deep; `None` where all paths
-    /// are in the contract.
-    pub fn count_excess_levels(&self) -> Option<usize> {
+    /// Number of levels that the longest of the paths takes that are too deep for the contract;
+    /// `None` where none is.
+    pub fn levels_of_too_deep_path(&self) -> Option<usize> {
         (self.longest_left_out > 0).then_some(self.longest_left_out + 1)
     }
 
@@ -138,7 +138,7 @@ impl MemberContract {
     }
 
     /// Two members of one folder whose names differ in case alone.
-    pub fn names_alike(&self) -> Option<(String, String)> {
+    pub fn find_names_alike(&self) -> Option<(String, String)> {
         self.folders.values().find_map(|members| {
             let mut known: HashMap<String, String> = HashMap::new();
             members.iter().map(ContractMember::text).find_map(|name| {
@@ -271,13 +271,13 @@ mod tests {
     fn a_path_of_many_folders_is_left_out() {
         let deep = "a/".repeat(50_000) + "b.tif";
         let found = contract(&["a/b/c/d/e/f/g.tif", &deep, "h.tif"]);
-        assert_eq!(found.count_excess_levels(), Some(50_002));
+        assert_eq!(found.levels_of_too_deep_path(), Some(50_002));
         assert_eq!(found.tables().count(), 7);
         assert_eq!(
             compare(found.members("children").expect("members"), &["a", "h.tif"]),
             Ok(())
         );
-        assert_eq!(contract(&["a/b.tif"]).count_excess_levels(), None);
+        assert_eq!(contract(&["a/b.tif"]).levels_of_too_deep_path(), None);
     }
 
     /// Each would be compared with all others.
@@ -295,8 +295,11 @@ mod tests {
 
     #[test]
     fn names_that_differ_in_case_alone_are_found() {
-        assert_eq!(contract(&["label.tif", "a/label.tif"]).names_alike(), None);
-        let alike = contract(&["label.tif", "LABEL.tif"]).names_alike();
+        assert_eq!(
+            contract(&["label.tif", "a/label.tif"]).find_names_alike(),
+            None
+        );
+        let alike = contract(&["label.tif", "LABEL.tif"]).find_names_alike();
         assert_eq!(alike, Some(("label.tif".into(), "LABEL.tif".into())));
     }
 }

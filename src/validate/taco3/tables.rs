@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use arrow::array::Array;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, Schema};
 use serde_json::Value as Json;
 
 use super::contract::{MemberContract, Mismatch, compare};
@@ -31,7 +31,7 @@ pub(super) fn check(
     let structure = collection.get("taco:structure").and_then(Json::as_array);
     let contract =
         structure.map(|files| MemberContract::from_paths(files.iter().filter_map(Json::as_str)));
-    if let Some((one, other)) = contract.as_ref().and_then(MemberContract::names_alike) {
+    if let Some((one, other)) = contract.as_ref().and_then(MemberContract::find_names_alike) {
         let (one, other) = (
             one.printable_line().to_string(),
             other.printable_line().to_string(),
@@ -49,7 +49,7 @@ pub(super) fn check(
     }
     if let Some(levels) = contract
         .as_ref()
-        .and_then(MemberContract::count_excess_levels)
+        .and_then(MemberContract::levels_of_too_deep_path)
     {
         let message = tr!(
             "The dataset is {levels} levels deep; {limit} is the limit.",
@@ -67,7 +67,7 @@ pub(super) fn check(
         .iter()
         .map(|table| (table.name.as_str(), (table, RowsById::from_table(table))))
         .collect();
-    let checked = Checked {
+    let checks = TableChecks {
         tree: &tree,
         dataset,
         collection,
@@ -75,29 +75,33 @@ pub(super) fn check(
         numbered,
         contract: contract.as_ref(),
     };
-    checked.check_names(report);
+    checks.check_names(report);
     for table in tables {
         ctx.check()?;
-        checked.check_schema(table, report);
-        checked.check_ids(table, report);
-        checked.check_links(table, report);
+        checks.check_schema(table, report);
+        checks.check_row_numbers(table, report);
         if table.name == SAMPLE {
-            check_sample_ids(table, checked.has_ids(), report)?;
+            check_sample_paths(table, report);
+            if checks.is_from_0_9() {
+                check_sample_ids(table, report)?;
+            }
         } else {
-            checked.check_structure(table, report);
+            checks.check_links(table, report);
+            checks.check_structure(table, report);
         }
     }
     Ok(())
 }
 
-struct Checked<'a> {
+/// The checks of each table, with what they compare it with.
+struct TableChecks<'a> {
     tree: &'a Skeleton,
     dataset: &'a Taco3Reader,
     collection: &'a Collection,
     tables: &'a [Taco3Table],
     /// The tables by name, with their rows by number.
     numbered: HashMap<&'a str, (&'a Taco3Table, RowsById)>,
-    /// None where `taco:structure` is null.
+    /// `None` where `taco:structure` is null: each sample is one file.
     contract: Option<&'a MemberContract>,
 }
 
@@ -121,10 +125,10 @@ fn table_location(table: &Taco3Table) -> Location {
     Location::Member(table.member.printable_line().to_string())
 }
 
-impl Checked<'_> {
-    /// True for the releases from 0.9, whose samples have ids, and whose row numbers in an index
-    /// count all rows.
-    fn has_ids(&self) -> bool {
+impl TableChecks<'_> {
+    /// True for a dataset of release 0.9 or later: these write no `dataset_version`. Its samples
+    /// have ids, and its row numbers in an index count the rows of all archives.
+    fn is_from_0_9(&self) -> bool {
         self.collection.get("dataset_version").is_none()
     }
 
@@ -182,7 +186,7 @@ impl Checked<'_> {
                 let message = tr!(
                     "The schema says taco:level {stated}; the table is the level {name}.",
                     stated,
-                    name = table.name.as_str()
+                    name = table.name.printable_line()
                 );
                 report.add(Rule::Taco3Schema, table_location(table), message);
             }
@@ -199,14 +203,10 @@ impl Checked<'_> {
         let declared = levels
             .and_then(|levels| levels.get(&table.name))
             .and_then(Json::as_object);
-        let own = self.own_columns(table);
-        let wanted = own.iter().copied().chain(
-            declared
-                .into_iter()
-                .flatten()
-                .map(|(name, _)| name.as_str()),
-        );
-        for name in wanted.filter(|name| schema.field_with_name(name).is_err()) {
+        let required = self.required_columns(table);
+        let names = declared.into_iter().flatten();
+        let names = names.map(|(name, _)| name.as_str());
+        for name in missing_columns(&required, names, schema) {
             let message = tr!(
                 "The column {name} is missing.",
                 name = name.printable_line()
@@ -216,7 +216,7 @@ impl Checked<'_> {
         for field in schema.fields() {
             let name = field.name();
             let Some(stated) = declared.and_then(|fields| fields.get(name)) else {
-                if !own.contains(&name.as_str()) {
+                if !required.contains(&name.as_str()) {
                     let message = tr!(
                         "taco:metadata does not have the column {name}.",
                         name = name.printable_line()
@@ -233,24 +233,21 @@ impl Checked<'_> {
                 type_text(field.data_type()),
             );
             if plain_type(stated) != plain_type(&found) {
-                let (name, stated) = (
-                    name.printable_line().to_string(),
-                    stated.printable_line().to_string(),
-                );
                 let message = tr!(
                     "The column {name} is {found}; taco:metadata says {stated}.",
-                    name,
-                    found,
-                    stated
+                    name = name.printable_line(),
+                    found = found.printable_line(),
+                    stated = stated.printable_line()
                 );
                 report.add(Rule::Taco3Schema, table_location(table), message);
             }
         }
     }
 
-    /// Columns that every table of this kind has.
-    fn own_columns(&self, table: &Taco3Table) -> Vec<&'static str> {
+    /// Columns that a table has besides those of `taco:metadata`.
+    fn required_columns(&self, table: &Taco3Table) -> Vec<&'static str> {
         let is_sample = table.name == SAMPLE;
+        // A sample is a folder, which has no bytes, unless the dataset is flat.
         let has_ranges = (!is_sample || self.dataset.is_flat()) && !self.dataset.is_folder();
         let mut names = vec!["internal:current_id", "internal:relative_path"];
         names.extend((!is_sample).then_some("internal:parent_id"));
@@ -260,17 +257,17 @@ impl Checked<'_> {
                 .into_iter()
                 .flatten(),
         );
-        names.extend((is_sample && self.has_ids()).then_some("id"));
+        names.extend((is_sample && self.is_from_0_9()).then_some("id"));
         names.extend(self.dataset.parts_folder().map(|_| "internal:source_file"));
         names
     }
 
     /// `internal:current_id` is the number of the row: in its archive up to release 0.8.2, in the
     /// table from 0.9.
-    fn check_ids(&self, table: &Taco3Table, report: &mut Report) {
+    fn check_row_numbers(&self, table: &Taco3Table, report: &mut Report) {
         let mut counts: HashMap<&str, i64> = HashMap::new();
         let mut bad = BadRows::default();
-        let counts_all = self.has_ids();
+        let counts_all = self.is_from_0_9();
         for (row, id) in table.ids.iter().enumerate() {
             let source = if counts_all { "" } else { table.source(row) };
             let next = counts.entry(source).or_default();
@@ -291,22 +288,12 @@ impl Checked<'_> {
         }
     }
 
-    /// Parents exist, and paths are those of the parents and a name.
+    /// Parents of a table below the samples exist, and the path of each row is that of its parent
+    /// and a name.
     fn check_links(&self, table: &Taco3Table, report: &mut Report) {
-        let (mut orphans, mut elsewhere) = (BadRows::default(), BadRows::default());
-        let mut counts: HashMap<&str, u64> = HashMap::new();
+        let (mut orphans, mut misplaced) = (BadRows::default(), BadRows::default());
         let above = self.numbered.get(table_above(&table.name));
-        // A table of a folder belongs to the rows of that name.
-        let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
         for (row, path) in table.paths.iter().enumerate() {
-            if table.name == SAMPLE {
-                let number = counts.entry(table.source(row)).or_default();
-                if *path != number.to_string() {
-                    elsewhere.add(row);
-                }
-                *number += 1;
-                continue;
-            }
             let parent = above.and_then(|(above, rows)| {
                 Some((
                     above,
@@ -322,9 +309,8 @@ impl Checked<'_> {
                 .and_then(|rest| rest.strip_prefix('/'));
             let is_of_parent = name
                 .is_some_and(|name| !name.is_empty() && !name.trim_end_matches('/').contains('/'));
-            let is_in_folder = folder.is_none_or(|folder| name_of(&above.paths[parent]) == folder);
-            if !is_of_parent || !is_in_folder {
-                elsewhere.add(row);
+            if !is_of_parent || !has_table_of_members(&above.paths[parent], table) {
+                misplaced.add(row);
             }
         }
         if orphans.count > 0 {
@@ -338,21 +324,22 @@ impl Checked<'_> {
             );
             report.add(Rule::ParentLink, table_location(table), message);
         }
-        if elsewhere.count > 0 {
+        if misplaced.count > 0 {
             let message = tr_n!(
-                elsewhere.count,
-                "internal:relative_path of {n} row is not that of its parent and a name, or of a \
-                    sample not its number (row {first}).",
-                "internal:relative_path of {n} rows is not that of the parent and a name, or of a \
-                    sample not its number (first row {first}).",
-                n = elsewhere.count,
-                first = elsewhere.first
+                misplaced.count,
+                "internal:relative_path of {n} row is not the path of its parent and a name (row \
+                    {first}).",
+                "internal:relative_path of {n} rows is not the path of the parent and a name \
+                    (first row {first}).",
+                n = misplaced.count,
+                first = misplaced.first
             );
             report.add(Rule::Taco3Path, table_location(table), message);
         }
     }
 
-    /// The rows of each parent are the members of the contract, in its order.
+    /// The rows of each parent are the members that `taco:structure` lists for its folder, in that
+    /// order.
     fn check_structure(&self, table: &Taco3Table, report: &mut Report) {
         let Some(members) = self
             .contract
@@ -360,7 +347,7 @@ impl Checked<'_> {
         else {
             return;
         };
-        // Rows of one parent are next to each other in nearly all tables: already sorted.
+        // Rows of one parent are next to each other in nearly all tables, so that sorting is cheap.
         let mut rows: Vec<(&str, i64, usize)> = (0..table.paths.len())
             .map(|row| (table.source(row), table.parents[row], row))
             .collect();
@@ -369,29 +356,22 @@ impl Checked<'_> {
             .iter()
             .map(|&(source, parent, _)| (source, parent))
             .collect();
-        // Parents without a row may lack members too.
-        let folder = table.name.rsplit_once('/').map(|(_, folder)| folder);
-        for above in self
-            .tables
-            .iter()
-            .filter(|above| above.name == table_above(&table.name))
-        {
-            let of_folder = (0..above.ids.len())
-                .filter(|&row| folder.is_none_or(|folder| name_of(&above.paths[row]) == folder));
-            groups.extend(of_folder.map(|row| (above.source(row), above.ids[row])));
+        // A parent without rows lacks all of its members.
+        let above = self.numbered.get(table_above(&table.name));
+        if let Some((above, _)) = above {
+            let parents =
+                (0..above.ids.len()).filter(|&row| has_table_of_members(&above.paths[row], table));
+            groups.extend(parents.map(|row| (above.source(row), above.ids[row])));
         }
         groups.sort();
         groups.dedup();
-        let samples = self
-            .numbered
-            .get(SAMPLE)
-            .filter(|_| table_above(&table.name) == SAMPLE);
+        let samples = above.filter(|(above, _)| above.name == SAMPLE);
         let mut rest = rows.as_slice();
         let mut names: Vec<&str> = Vec::new();
         for (source, parent) in groups {
             let (own, others) = rest.split_at(
                 rest.iter()
-                    .take_while(|(of, number, _)| (*of, *number) == (source, parent))
+                    .take_while(|(of_source, number, _)| (*of_source, *number) == (source, parent))
                     .count(),
             );
             rest = others;
@@ -409,31 +389,31 @@ impl Checked<'_> {
                     path: self.tree.path(0, row),
                 },
             );
-            let of = if source.is_empty() {
+            let parent = if source.is_empty() {
                 parent.to_string()
             } else {
                 format!("{source}: {parent}")
             };
-            let of = of.printable_line().to_string();
+            let parent = parent.printable_line().to_string();
             let message = match mismatch {
                 Mismatch::Missing(name) => {
                     tr!(
-                        "Parent {of} has no {name}, which taco:structure lists.",
-                        of,
+                        "Parent {parent} has no {name}, which taco:structure lists.",
+                        parent,
                         name = name.printable_line()
                     )
                 }
                 Mismatch::Unexpected(name) => {
                     tr!(
-                        "Parent {of} has {name}, which taco:structure does not have there.",
-                        of,
+                        "Parent {parent} has {name}, which taco:structure does not have there.",
+                        parent,
                         name = name.printable_line()
                     )
                 }
                 Mismatch::Count { pattern, found } => {
                     tr!(
-                        "Parent {of} has {found} files of {pattern}.",
-                        of,
+                        "Parent {parent} has {found} files of {pattern}.",
+                        parent,
                         found,
                         pattern = pattern.printable_line()
                     )
@@ -444,44 +424,91 @@ impl Checked<'_> {
     }
 }
 
+/// The columns that are required or declared and that a table lacks, each once.
+fn missing_columns<'a>(
+    required: &[&'a str],
+    declared: impl Iterator<Item = &'a str>,
+    schema: &Schema,
+) -> Vec<&'a str> {
+    let declared = declared.filter(|name| !required.contains(name));
+    let wanted = required.iter().copied().chain(declared);
+    wanted
+        .filter(|name| schema.field_with_name(name).is_err())
+        .collect()
+}
+
+/// True when the row with this path has its members in `table`, one below the table of the row: a
+/// table such as `children/before` has the members of all folders `before`, and `children` those of
+/// all samples.
+fn has_table_of_members(path: &str, table: &Taco3Table) -> bool {
+    table
+        .name
+        .rsplit_once('/')
+        .is_none_or(|(_, folder)| name_of(path) == folder)
+}
+
+/// The path of a sample is its number in its archive.
+fn check_sample_paths(table: &Taco3Table, report: &mut Report) {
+    let mut counts: HashMap<&str, u64> = HashMap::new();
+    let mut bad = BadRows::default();
+    for (row, path) in table.paths.iter().enumerate() {
+        let number = counts.entry(table.source(row)).or_default();
+        if *path != number.to_string() {
+            bad.add(row);
+        }
+        *number += 1;
+    }
+    if bad.count > 0 {
+        let message = tr_n!(
+            bad.count,
+            "internal:relative_path of {n} sample is not its number (row {first}).",
+            "internal:relative_path of {n} samples is not their number (first row {first}).",
+            n = bad.count,
+            first = bad.first
+        );
+        report.add(Rule::Taco3Path, table_location(table), message);
+    }
+}
+
 /// The last part of a path.
 fn name_of(path: &str) -> &str {
     let path = path.trim_end_matches('/');
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// Ids of samples are there and each once, over all archives of an index.
-fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> Result<()> {
-    let Some(ids) = table.table.strings("id")?.filter(|_| has_ids) else {
+/// Every sample has an id, which no other has, also not in another archive of an index. A missing
+/// column is a finding of the schema.
+fn check_sample_ids(table: &Taco3Table, report: &mut Report) -> Result<()> {
+    let Some(ids) = table.table.strings("id")? else {
         return Ok(());
     };
     let mut known: HashSet<&str> = HashSet::with_capacity(ids.len());
-    let (mut without, mut twice) = (BadRows::default(), BadRows::default());
+    let (mut without_id, mut repeated) = (BadRows::default(), BadRows::default());
     for row in 0..ids.len() {
         if !ids.is_valid(row) || ids.value(row).is_empty() {
-            without.add(row);
+            without_id.add(row);
         } else if !known.insert(ids.value(row)) {
-            twice.add(row);
+            repeated.add(row);
         }
     }
-    if without.count > 0 {
+    if without_id.count > 0 {
         let message = tr_n!(
-            without.count,
+            without_id.count,
             "{n} sample has no id (row {first}).",
             "{n} samples have no id (first row {first}).",
-            n = without.count,
-            first = without.first
+            n = without_id.count,
+            first = without_id.first
         );
         report.add(Rule::Taco3SampleId, table_location(table), message);
     }
-    if twice.count > 0 {
-        let id = ids.value(twice.first).printable_line().to_string();
+    if repeated.count > 0 {
+        let id = ids.value(repeated.first).printable_line().to_string();
         let message = tr_n!(
-            twice.count,
+            repeated.count,
             "{n} sample has the id of another one (row {first}: {id}).",
             "{n} samples have the ids of others (first row {first}: {id}).",
-            n = twice.count,
-            first = twice.first,
+            n = repeated.count,
+            first = repeated.first,
             id
         );
         report.add(Rule::Taco3SampleId, table_location(table), message);
@@ -489,7 +516,7 @@ fn check_sample_ids(table: &Taco3Table, has_ids: bool, report: &mut Report) -> R
     Ok(())
 }
 
-/// The type in the words of `taco:metadata`; of a dictionary, that of its values.
+/// The type as `taco:metadata` writes it; of a dictionary, that of its values.
 fn type_text(dtype: &DataType) -> String {
     match dtype {
         DataType::Dictionary(_, values) => type_text(values),
@@ -499,8 +526,8 @@ fn type_text(dtype: &DataType) -> String {
     }
 }
 
-/// A type without marks of nulls, which differ between releases, and without spaces. Large texts,
-/// binaries and lists hold what the others hold, and are read as them.
+/// A type in the form in which types are compared: without marks of nulls, which differ between
+/// releases, without spaces, and without `large_`, as the values are the same.
 fn plain_type(text: &str) -> String {
     text.replace('?', "")
         .replace("not null", "")
@@ -518,7 +545,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_have_the_words_of_the_collection() {
+    fn types_are_written_as_in_the_collection() {
         let list = DataType::List(Arc::new(Field::new("item", DataType::Float64, true)));
         let pair = DataType::Struct(
             vec![
@@ -557,6 +584,16 @@ mod tests {
             plain_type("large_string")
         );
         assert_ne!(plain_type("list<double>"), plain_type("list<float>"));
+    }
+
+    #[test]
+    fn a_column_is_missing_once() {
+        let schema = Schema::new(vec![Field::new("cloud", DataType::Int64, true)]);
+        let declared = ["id", "cloud", "sensor"].into_iter();
+        assert_eq!(
+            missing_columns(&["internal:current_id", "id"], declared, &schema),
+            ["internal:current_id", "id", "sensor"]
+        );
     }
 
     #[test]

@@ -106,12 +106,12 @@ pub fn ui(
 
 /// The columns with the names that specifications define first.
 fn put_usual_first(columns: &[String]) -> Vec<String> {
-    let usual = filters::TIMES
+    let usual = filters::DEFAULT_TIME_COLUMNS
         .iter()
         .filter_map(|name| columns.iter().find(|column| column == name));
     let others = columns
         .iter()
-        .filter(|column| !filters::TIMES.contains(&column.as_str()));
+        .filter(|column| !filters::DEFAULT_TIME_COLUMNS.contains(&column.as_str()));
     usual.chain(others).cloned().collect()
 }
 

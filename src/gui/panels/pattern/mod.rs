@@ -10,7 +10,7 @@ use egui::{
     vec2,
 };
 
-use crate::draft::{Alternative, Content, Example, PatternToken, TokenRole, find_pattern};
+use crate::draft::{Alternative, Content, PatternToken, TokenRole, find_pattern};
 use crate::gui::action::Action;
 use crate::gui::counted_texts;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -22,7 +22,10 @@ use crate::gui::widgets::{
 use crate::gui::{drag, icons};
 use crate::jobs::AsyncValue;
 use crate::studio::{Command, Document};
-use state::{LEAST, ListedFiles, PatternPanel};
+use state::{ListedFiles, MIN_EXAMPLES, PatternPanel};
+
+/// Examples that are added at a time: each has to be filled in by hand.
+const MAX_ADDED: usize = 4;
 
 impl Panel for PatternPanel {
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -85,7 +88,7 @@ impl Panel for PatternPanel {
             .response
             .rect;
         let list = Rect::from_min_max(pos2(area.left(), head.bottom()), area.max);
-        if self.way().is_some() && list.height() > 40.0 {
+        if self.chosen_alternative().is_some() && list.height() > 40.0 {
             ui.scope_builder(UiBuilder::new().max_rect(list), |ui| {
                 rows::ui(ui, self, document)
             });
@@ -97,13 +100,13 @@ impl Panel for PatternPanel {
 fn update_report(panel: &mut PatternPanel, cx: &PanelContext<'_>, content: &Content) {
     let key = cx.document_key();
     let Some(examples) = panel.examples() else {
-        (panel.report, panel.asked) = (None, None);
+        (panel.report, panel.requested) = (None, None);
         panel.search = AsyncValue::default();
         return;
     };
     let wanted = (key, examples);
-    if panel.asked.as_ref() != Some(&wanted) {
-        panel.asked = Some(wanted.clone());
+    if panel.requested.as_ref() != Some(&wanted) {
+        panel.requested = Some(wanted.clone());
         let (content, examples) = (content.clone(), wanted.1.clone());
         panel
             .search
@@ -135,16 +138,18 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                         .report
                         .as_ref()
                         .is_some_and(|report| report.alternatives.len() > 1);
-                    let (count, blocked) = match panel.way() {
+                    let (count, blocked) = match panel.chosen_alternative() {
                         _ if panel.is_searching() => {
                             (0, Some(tr!("The names are still being looked at")))
                         }
-                        Some((_, way)) if way.placed.is_empty() => (0, Some(tr!("No file fits"))),
-                        Some((_, way)) => (way.placed.len(), None),
+                        Some((_, alternative)) if alternative.placed.is_empty() => {
+                            (0, Some(tr!("No file fits")))
+                        }
+                        Some((_, alternative)) => (alternative.placed.len(), None),
                         None if several => (0, Some(tr!("Choose how to read the names"))),
                         None => (0, Some(tr!("Give two files their places first"))),
                     };
-                    let chosen = panel.way().map(|(number, _)| number);
+                    let chosen = panel.chosen_alternative().map(|(number, _)| number);
                     let text = match count {
                         0 => tr!("Place all").to_owned(),
                         _ => tr!(
@@ -181,15 +186,8 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                         .clicked()
                     {
                         let files = cx.session.selection.files.selected_files();
-                        for file in files.into_iter().take(4) {
-                            panel.add(
-                                Example {
-                                    file: file.path,
-                                    root: "".into(),
-                                    position: Vec::new(),
-                                },
-                                None,
-                            );
+                        for file in files.into_iter().take(MAX_ADDED) {
+                            panel.add_blank(file.path);
                         }
                     }
                 });
@@ -205,7 +203,7 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
 
 fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
     let t = theme::tokens(ui);
-    if panel.rows.len() < LEAST {
+    if panel.rows.len() < MIN_EXAMPLES {
         let text = tr!(
             "Drag two unplaced files to where they belong, or add them here and type their root \
                 and position. The others follow."
@@ -286,12 +284,16 @@ fn answer_ui(ui: &mut Ui, panel: &mut PatternPanel) {
             ways
         );
         widgets::note_ui(ui, &FieldNote::Warning(text));
-        for (number, way) in report.alternatives.iter().enumerate() {
+        for (number, alternative) in report.alternatives.iter().enumerate() {
             let chosen = panel.chosen == Some(number);
             if widgets::radio(
                 ui,
                 chosen,
-                &format!("{}: {}", way.label, describe_placed_files(way)),
+                &format!(
+                    "{}: {}",
+                    alternative.label,
+                    describe_placed_files(alternative)
+                ),
             )
             .clicked()
             {
@@ -300,10 +302,13 @@ fn answer_ui(ui: &mut Ui, panel: &mut PatternPanel) {
             }
         }
     }
-    let Some((_, way)) = panel.way() else {
+    let Some((_, alternative)) = panel.chosen_alternative() else {
         return;
     };
-    if way.placed.is_empty() && way.nearly.is_empty() && way.left_over.is_empty() {
+    if alternative.placed.is_empty()
+        && alternative.nearly.is_empty()
+        && alternative.left_over.is_empty()
+    {
         ui.label(
             theme::rich_text(tr!("Nothing left to place"))
                 .text_style(text_style("small12"))
@@ -313,31 +318,35 @@ fn answer_ui(ui: &mut Ui, panel: &mut PatternPanel) {
     }
     if ways == 1 {
         ui.label(
-            theme::rich_text(format!("{}: {}", way.label, describe_placed_files(way)))
-                .text_style(text_style("small12"))
-                .color(t.tx2),
+            theme::rich_text(format!(
+                "{}: {}",
+                alternative.label,
+                describe_placed_files(alternative)
+            ))
+            .text_style(text_style("small12"))
+            .color(t.tx2),
         );
     }
-    tokens_ui(ui, &way.tokens);
+    tokens_ui(ui, &alternative.tokens);
     let (matched, nearly, left) = (
-        way.placed.len() as u64,
-        way.nearly.len() as u64,
-        way.left_over.len() as u64,
+        alternative.placed.len() as u64,
+        alternative.nearly.len() as u64,
+        alternative.left_over.len() as u64,
     );
     let segments = [
         Segment::new(ListedFiles::Matched, tr!("Matched")).count(matched),
-        Segment::new(ListedFiles::Nearly, tr!("Nearly")).count(nearly),
-        Segment::new(ListedFiles::Left, tr!("Left over")).count(left),
+        Segment::new(ListedFiles::NearlyMatched, tr!("Nearly")).count(nearly),
+        Segment::new(ListedFiles::LeftOver, tr!("Left over")).count(left),
     ];
     if widgets::draw_segments(ui, "pattern-listed", &mut panel.listed, &segments).changed() {
         panel.scroll = RowScroll::default();
     }
 }
 
-fn describe_placed_files(way: &Alternative) -> String {
-    let files = counted_texts::format_files(way.placed.len() as u64);
-    let roots = counted_texts::format_roots(way.roots as u64);
-    match way.new_roots {
+fn describe_placed_files(alternative: &Alternative) -> String {
+    let files = counted_texts::format_files(alternative.placed.len() as u64);
+    let roots = counted_texts::format_roots(alternative.roots as u64);
+    match alternative.new_roots {
         0 => tr!("{files} into {roots}", files, roots),
         new => {
             let n = paint::format_grouped_number(new as u64);

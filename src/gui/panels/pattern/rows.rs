@@ -13,11 +13,13 @@ use crate::studio::Document;
 /// Draws the list.
 pub fn ui(ui: &mut Ui, panel: &mut PatternPanel, document: &Document) {
     let t = theme::tokens(ui);
-    let Some((_, way)) = panel.way() else { return };
+    let Some((_, alternative)) = panel.chosen_alternative() else {
+        return;
+    };
     let rows = match panel.listed {
-        ListedFiles::Matched => way.placed.len(),
-        ListedFiles::Nearly => way.nearly.len(),
-        ListedFiles::Left => way.left_over.len(),
+        ListedFiles::Matched => alternative.placed.len(),
+        ListedFiles::NearlyMatched => alternative.nearly.len(),
+        ListedFiles::LeftOver => alternative.left_over.len(),
     };
     let mut scroll = panel.scroll;
     let area = ui.max_rect();
@@ -30,7 +32,7 @@ pub fn ui(ui: &mut Ui, panel: &mut PatternPanel, document: &Document) {
             let row = row as usize;
             let (file, icon, ink, said) = match panel.listed {
                 ListedFiles::Matched => {
-                    let Some(placement) = way.placed.get(row) else {
+                    let Some(placement) = alternative.placed.get(row) else {
                         return;
                     };
                     let mut place = placement.root.to_string();
@@ -40,14 +42,14 @@ pub fn ui(ui: &mut Ui, panel: &mut PatternPanel, document: &Document) {
                     }
                     (placement.file, icons::CHECK, t.ok, place)
                 }
-                ListedFiles::Nearly => {
-                    let Some(nearly) = way.nearly.get(row) else {
+                ListedFiles::NearlyMatched => {
+                    let Some(nearly) = alternative.nearly.get(row) else {
                         return;
                     };
                     (nearly.file, icons::WARNING, t.warn, nearly.why.clone())
                 }
-                ListedFiles::Left => {
-                    let Some(&file) = way.left_over.get(row) else {
+                ListedFiles::LeftOver => {
+                    let Some(&file) = alternative.left_over.get(row) else {
                         return;
                     };
                     (

@@ -5,7 +5,7 @@ use egui::{Frame, Margin, ScrollArea, Stroke, Ui, vec2};
 
 use super::duration;
 use super::parts::look;
-use super::throughput::clock;
+use super::throughput::format_time_of_day;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
@@ -274,7 +274,7 @@ fn attempts_ui(ui: &mut Ui, part: &PartStatus) {
                     .color(t.tx),
             );
             ui.label(
-                theme::rich_text(clock(attempt.started_ms))
+                theme::rich_text(format_time_of_day(attempt.started_ms))
                     .font(font::mono(12.0))
                     .color(t.tx3),
             );

@@ -75,7 +75,7 @@ impl Throughput {
         }
     }
 
-    fn moment(&self, seconds: f64) -> Option<usize> {
+    fn find_moment(&self, seconds: f64) -> Option<usize> {
         let span = (self.span_ms.1 - self.span_ms.0) as f64 / 1000.0;
         let index = seconds / span * self.running.len() as f64;
         (0.0..self.running.len() as f64)
@@ -85,13 +85,13 @@ impl Throughput {
 
     /// Time, rate and number of parts for the tooltip.
     fn describe_moment(&self, seconds: f64) -> Option<String> {
-        let moment = self.moment(seconds)?;
+        let moment = self.find_moment(seconds)?;
         let (rate, parts) = (
             self.bytes_per_second.get(moment)?,
             *self.running.get(moment)?,
         );
         let (time, rate) = (
-            clock(self.span_ms.0 + (seconds * 1000.0) as u64),
+            format_time_of_day(self.span_ms.0 + (seconds * 1000.0) as u64),
             paint::format_bytes(*rate as u64),
         );
         Some(tr_n!(
@@ -122,11 +122,13 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
     });
     // A long remaining time must not compress the measured part of the axis.
     let right = span + ahead.min(span);
-    let (name_of, hover_of) = (throughput.clone(), throughput.clone());
+    let (labelled, described) = (throughput.clone(), throughput.clone());
     let axes = Axes {
         x_bounds: 0.0..=right,
         x_ticks: plot::decimal_ticks(0.0, right, 6),
-        x_text: Box::new(move |seconds| clock(name_of.span_ms.0 + (seconds * 1000.0) as u64)),
+        x_text: Box::new(move |seconds| {
+            format_time_of_day(labelled.span_ms.0 + (seconds * 1000.0) as u64)
+        }),
         x_title: "",
         y_bounds: 0.0..=most * 1.15,
         y_ticks: plot::decimal_ticks(0.0, most * 1.15, 3),
@@ -176,7 +178,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
         HEIGHT,
         Sense::hover(),
         axes,
-        move |seconds| hover_of.describe_moment(seconds),
+        move |seconds| described.describe_moment(seconds),
         |plot| {
             plot.bar_chart(BarChart::new("", bars).allow_hover(false));
             plot.line(
@@ -202,7 +204,7 @@ pub fn ui(ui: &mut Ui, throughput: &Throughput) {
 }
 
 /// Time of day of `ms` since 1970, in the time zone of this machine.
-pub(super) fn clock(ms: u64) -> String {
+pub(super) fn format_time_of_day(ms: u64) -> String {
     let time = i64::try_from(ms)
         .ok()
         .and_then(chrono::DateTime::from_timestamp_millis);
@@ -271,8 +273,8 @@ mod tests {
             (2e6, 2)
         );
         assert_eq!(throughput.ends_ms, Some(31_000));
-        assert_eq!(throughput.moment(9.99), Some(119));
-        assert_eq!(throughput.moment(10.5), None);
+        assert_eq!(throughput.find_moment(9.99), Some(119));
+        assert_eq!(throughput.find_moment(10.5), None);
         assert_eq!(
             Throughput::from_status(&PlanStatus::default()),
             Throughput::default()

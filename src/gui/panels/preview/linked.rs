@@ -21,18 +21,18 @@ use crate::gui::widgets::{self, paint};
 use crate::jobs::Jobs;
 use crate::studio::{Document, RowRef};
 
-/// Most pictures.
-const MOST: usize = 6;
+/// Maximum number of pictures.
+const PICTURES_MAX: usize = 6;
 /// Pictures read concurrently.
-const AT_ONCE: usize = 2;
+const READ_AT_ONCE: usize = 2;
 const GAP: f32 = 2.0;
 
 impl LinkedState {
     /// Chooses the pictures: keeps the previous ones while the selection is among them, so that the
     /// layout is stable.
-    fn follow(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
+    fn choose_rows(&mut self, document: &Document, key: DocumentKey, at: RowRef) {
         if self.made_for != Some(key) || !self.rows.contains(&at) {
-            self.rows = list_files_around(document, at, MOST);
+            self.rows = list_files_around(document, at, PICTURES_MAX);
             self.made_for = Some(key);
         }
         let rows = &self.rows;
@@ -47,15 +47,19 @@ impl LinkedState {
         let mut running = self
             .others
             .values()
-            .filter(|one| one.asked.is_pending())
+            .filter(|sibling| sibling.asked.is_pending())
             .count();
-        for (&row, one) in &mut self.others {
-            if one.asked.get(key).is_some() || one.asked.is_pending() || running >= AT_ONCE {
+        for (&row, sibling) in &mut self.others {
+            if sibling.asked.get(key).is_some()
+                || sibling.asked.is_pending()
+                || running >= READ_AT_ONCE
+            {
                 continue;
             }
             running += 1;
             let (place, beside) = (document.raster_later(row), key.clone());
-            one.asked
+            sibling
+                .asked
                 .update(jobs, key.clone(), tr!("Linked picture"), move |ctx| {
                     beside.read(place, ctx)
                 });
@@ -75,20 +79,20 @@ pub fn ui(
 ) {
     let (jobs, key) = (cx.jobs, cx.document_key());
     let beside = beside_key(panel, cx, key, look.classes.is_some());
-    panel.linked.follow(document, key, at);
+    panel.linked.choose_rows(document, key, at);
     if let Some(whole) = &panel.whole {
         let (ctx, limits) = (whole.ctx.clone(), whole.limits.clone());
         panel.linked.update(jobs, document, &beside);
-        for one in panel.linked.others.values_mut() {
-            if let Some(Ok(answer)) = one.asked.get(&beside)
-                && one
+        for sibling in panel.linked.others.values_mut() {
+            if let Some(Ok(answer)) = sibling.asked.get(&beside)
+                && sibling
                     .picture
                     .as_ref()
                     .is_none_or(|shown| !Arc::ptr_eq(&shown.answer, answer))
             {
-                one.picture = Some(Picture::new(&ctx, answer.clone()));
+                sibling.picture = Some(Picture::new(&ctx, answer.clone()));
             }
-            if let Some(picture) = &mut one.picture {
+            if let Some(picture) = &mut sibling.picture {
                 // Pictures with the same bands share one stretch, so that dates are comparable.
                 let own = picture.answer.1.bands.clone();
                 let same = own == look.options.bands;
@@ -102,7 +106,7 @@ pub fn ui(
         }
     }
     let rows = panel.linked.rows.clone();
-    let cells = cells_of(rect, rows.len());
+    let cells = lay_out_cells(rect, rows.len());
     let mut pixel = None;
     for (&row, &cell) in rows.iter().zip(&cells) {
         if row == at {
@@ -138,7 +142,7 @@ pub fn ui(
 }
 
 /// Number of columns that makes the cells most square.
-fn cells_of(rect: Rect, count: usize) -> Vec<Rect> {
+fn lay_out_cells(rect: Rect, count: usize) -> Vec<Rect> {
     let columns = (1..=count.max(1))
         .max_by_key(|&columns| {
             (
@@ -260,7 +264,7 @@ fn cell_ui(
                 );
             }
         }
-        Some(one) => match one.asked.get(&beside_key(panel, cx, key, by_class)) {
+        Some(sibling) => match sibling.asked.get(&beside_key(panel, cx, key, by_class)) {
             Some(Err(error)) => {
                 let line = Rect::from_center_size(cell.center(), vec2(cell.width() - 16.0, 18.0));
                 paint::text_center(&painter, line, error.summary(), font::regular(12.0), t.err);
@@ -312,7 +316,7 @@ fn marks_ui(
         else {
             continue;
         };
-        cross(
+        draw_cross(
             &painter,
             t,
             transform.screen_from_pixel([column as f64 + 0.5, line as f64 + 0.5]),
@@ -320,7 +324,7 @@ fn marks_ui(
     }
 }
 
-fn cross(painter: &egui::Painter, t: &theme::ThemeTokens, at: Pos2) {
+fn draw_cross(painter: &egui::Painter, t: &theme::ThemeTokens, at: Pos2) {
     for (width, color) in [(3.0, t.bg1), (1.0, Color32::WHITE)] {
         let stroke = Stroke::new(width, color);
         painter.rect_stroke(
@@ -347,8 +351,8 @@ mod tests {
     #[test]
     fn cells_fill_the_panel_without_overlapping() {
         let rect = Rect::from_min_size(pos2(10.0, 20.0), vec2(800.0, 600.0));
-        for count in 1..=MOST {
-            let cells = cells_of(rect, count);
+        for count in 1..=PICTURES_MAX {
+            let cells = lay_out_cells(rect, count);
             assert_eq!(cells.len(), count);
             for (index, cell) in cells.iter().enumerate() {
                 assert!(rect.expand(0.1).contains_rect(*cell), "{count}: {cell:?}");
@@ -360,7 +364,7 @@ mod tests {
                 );
             }
         }
-        let wide = cells_of(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 200.0)), 3);
+        let wide = lay_out_cells(Rect::from_min_size(Pos2::ZERO, vec2(900.0, 200.0)), 3);
         assert!(
             wide[2].left() > wide[1].right(),
             "three in a row where there is room"

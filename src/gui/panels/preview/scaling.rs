@@ -3,7 +3,6 @@
 use egui_plot::GridMark;
 
 use crate::gui::widgets::plot;
-use crate::model::Value;
 use crate::raster::{BandIndex, PreviewImage, RasterInfo};
 use crate::studio::{Document, RowRef};
 
@@ -93,25 +92,11 @@ pub fn scaling_of(
             offset: described.offset.unwrap_or(0.0),
         });
     }
-    let factor = read_band_number(document, at, "scaling:scale_factor", band)?;
+    let number = |column: &str| document.value(at, column).0.number_of_band(band.position());
     Some(Scaling {
-        factor,
-        offset: read_band_number(document, at, "scaling:scale_offset", band).unwrap_or(0.0),
+        factor: number("scaling:scale_factor")?,
+        offset: number("scaling:scale_offset").unwrap_or(0.0),
     })
-}
-
-/// The number of a band in a column that has one number, or a list with one for each band.
-fn read_band_number(document: &Document, at: RowRef, name: &str, band: BandIndex) -> Option<f64> {
-    match document.value(at, name).0 {
-        Value::Float(number) => Some(number),
-        Value::Int(number) => Some(number as f64),
-        Value::List(list) => match list.get(band.position()).or(list.first()) {
-            Some(Value::Float(number)) => Some(*number),
-            Some(Value::Int(number)) => Some(*number as f64),
-            _ => None,
-        },
-        _ => None,
-    }
 }
 
 /// The scaling that all bands of a picture have; `None` where they differ, or where it can't be
