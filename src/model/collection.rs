@@ -200,37 +200,3 @@ impl Collection {
             .collect()
     }
 }
-
-/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`. To be checked before parsing: chrono
-/// reads `24-1-1` as a day of the year 24.
-pub fn begins_with_date(text: &str) -> bool {
-    let shape: String = text
-        .chars()
-        .take(10)
-        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
-        .collect();
-    shape == "0000-00-00" || shape.get(..8) == Some("00000000")
-}
-
-/// Parses a time in UTC: RFC 3339, a date (its start), or a date and time, which without a zone are
-/// in UTC. `None` for other text.
-pub fn parse_utc_time(text: &str) -> Option<chrono::NaiveDateTime> {
-    if !begins_with_date(text) {
-        return None;
-    }
-    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
-        return Some(time.naive_utc());
-    }
-    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return day.and_hms_opt(0, 0, 0);
-    }
-    [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-    ]
-    .iter()
-    .find_map(|format| {
-        chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok()
-    })
-}
