@@ -137,7 +137,12 @@ fn resolve_in_folder(document: &Path, link: &str) -> PathBuf {
 
 /// The parts of `path` below `folder`, without `.` and `..`. A slash at the end stays.
 fn join_parts(folder: &str, path: &str) -> String {
-    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    // Keys of buckets may have empty parts.
+    let mut parts: Vec<&str> = if folder.is_empty() {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
     for part in path.split('/') {
         match part {
             "" | "." => {}
