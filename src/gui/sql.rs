@@ -241,6 +241,13 @@ pub fn name(name: &str) -> String {
     }
 }
 
+/// True for a condition whose first word is the name of this column.
+pub fn begins_with_name(condition: &str, column: &str) -> bool {
+    condition.strip_prefix(&name(column)).is_some_and(|rest| {
+        !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_' | '"'))
+    })
+}
+
 /// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.
 pub fn with_condition(sql: &str, condition: &str) -> String {
     let mut depth = 0;
@@ -453,6 +460,15 @@ mod tests {
         assert_eq!(fault(&of(19, 19), sql), Some(19..23));
         assert_eq!(fault(&of(30, 40), sql), Some(23..23));
         assert_eq!(fault(&Error::usage("there is no column cloudy"), sql), None);
+    }
+
+    #[test]
+    fn a_name_is_not_the_beginning_of_a_longer_one() {
+        assert!(begins_with_name("cloud < 5", "cloud"));
+        assert!(begins_with_name("\"stac:crs\" = 'a'", "stac:crs"));
+        assert!(!begins_with_name("cloud_cover < 5", "cloud"));
+        assert!(!begins_with_name("cloud2 < 5", "cloud"));
+        assert!(!begins_with_name("\"a:b\"\"c\" = 1", "a:b"));
     }
 
     #[test]

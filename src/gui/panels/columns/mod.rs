@@ -346,17 +346,15 @@ fn summary_panel_ui(
                         {
                             insert(cx, &request.column);
                         }
-                        let set = cx.studio.filters().iter().any(|filter| {
-                            filter.condition.as_ref().is_some_and(|condition| {
-                                condition.starts_with(&sql::name(&request.column))
-                            })
-                        });
-                        if set
+                        let key = FilterKey::Column(&request.column);
+                        let is_filtered =
+                            (cx.studio.filters().iter()).any(|filter| key.selects_filter(filter));
+                        if is_filtered
                             && ui
                                 .add(Button::ghost(tr!("Clear filter")).icon(icons::X))
                                 .clicked()
                         {
-                            filters::set(cx, FilterKey::Column(&request.column), None);
+                            filters::set(cx, key, None);
                         }
                     });
                 });

@@ -203,7 +203,7 @@ impl Pictures {
         self.running = running;
     }
 
-    /// Computes the shared stretch: the median limits of the first thumbnails. It stays as it is once
+    /// Computes the shared stretch: the median limits of the first thumbnails. It is final once
     /// [`STRETCH_SAMPLES`] are known, so that the gallery does not flicker.
     fn compute_shared_stretch(&mut self) {
         let rasters = self.made.values().filter_map(|made| match &made.outcome {
