@@ -228,7 +228,7 @@ fn shorten_kind(kind: &str) -> &str {
 }
 
 fn insert(cx: &mut PanelContext<'_>, column: &str) {
-    cx.request(Request::AppendToQuery(sql::name(column)));
+    cx.request(Request::AppendToQuery(sql::quote_name(column)));
     cx.request(Request::Do(Action::ShowQuery));
 }
 
@@ -420,7 +420,7 @@ fn contents_ui(
                 } else {
                     quoted_text(value)
                 };
-                let condition = format!("{} = {quoted}", sql::name(&request.column));
+                let condition = format!("{} = {quoted}", sql::quote_name(&request.column));
                 let filter = Filter::condition(condition).at_level(request.level);
                 filters::set(cx, FilterKey::Column(&request.column), Some(filter));
             }
@@ -483,7 +483,7 @@ fn range_filter<'a>(
         };
         return (FilterKey::Time, filter.at_level(request.level));
     }
-    let name = sql::name(&request.column);
+    let name = sql::quote_name(&request.column);
     let condition = match (from.is_empty(), to.is_empty()) {
         (false, false) => format!("{name} BETWEEN {from} AND {to}"),
         (false, true) => format!("{name} >= {from}"),
