@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{TextToken, WordPart, words_of};
+use super::words::{TextToken, WordMeaning, split_into_words};
 
 /// Endings of files that describe others, or belong to one: they get a place only in roots that
 /// other files make.
@@ -89,10 +89,10 @@ impl ParsedPath {
                 .iter()
                 .map(|text| FolderName {
                     text: (*text).to_owned(),
-                    words: words_of(text),
+                    words: split_into_words(text),
                 })
                 .collect(),
-            stem: words_of(stem),
+            stem: split_into_words(stem),
             stem_text: stem.to_owned(),
             is_main: !BESIDE.contains(&ending.as_str()) && !is_archive && is_candidate,
             is_candidate: is_candidate && !is_archive,
@@ -189,7 +189,7 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
         if let Some(words) = shorter {
             parsed[file].stem[words..]
                 .iter_mut()
-                .for_each(|word| word.part = WordPart::Product);
+                .for_each(|word| word.meaning = WordMeaning::Product);
         }
     }
     let mut scenes: HashMap<String, Vec<usize>> = HashMap::new();
@@ -217,7 +217,7 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
             if start > 0 {
                 parsed[file].stem[start..start + shared]
                     .iter_mut()
-                    .for_each(|word| word.part = WordPart::Scene);
+                    .for_each(|word| word.meaning = WordMeaning::Scene);
             }
         }
     }
