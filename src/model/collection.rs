@@ -75,21 +75,20 @@ impl ExtentOrigin {
     }
 
     /// Where a collection's extent comes from; `None` without an extent. An extent without
-    /// [`EXTENT_ORIGIN`] counts as stated, except the whole world without times, which the official
-    /// tools write when no sample has a footprint.
+    /// [`EXTENT_ORIGIN`] counts as stated, except one without times that is the whole world, which
+    /// the official tools write when no sample has a footprint, or that has no box.
     pub fn from_collection(collection: &Collection) -> Option<Self> {
         let extent = collection.get("extent")?;
         let stored = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
-        let known = [Self::Samples, Self::Stated, Self::Unknown]
+        let stored_origin = [Self::Samples, Self::Stated, Self::Unknown]
             .into_iter()
             .find(|origin| stored == Some(origin.as_str()));
-        let spatial = extent.get("spatial").and_then(Json::as_array);
-        let numbers: Option<Vec<f64>> =
-            spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
-        let has_no_times = extent.get("temporal").is_none_or(Json::is_null);
-        let is_default =
-            has_no_times && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
-        Some(known.unwrap_or(if is_default {
+        let bounds = extent.get("spatial").and_then(Json::as_array);
+        let covers_world = bounds.is_none_or(|bounds| {
+            (bounds.iter().map(Json::as_f64)).eq([-180.0, -90.0, 180.0, 90.0].map(Some))
+        });
+        let has_times = extent.get("temporal").is_some_and(|times| !times.is_null());
+        Some(stored_origin.unwrap_or(if covers_world && !has_times {
             Self::Unknown
         } else {
             Self::Stated
@@ -102,16 +101,18 @@ pub const UNKNOWN_PROVIDER: &str = "unknown";
 /// Licence that the migration fills in when the old dataset has none.
 pub const UNKNOWN_LICENCE: &str = "LicenseRef-unknown";
 
-/// Description that the migration fills in when the old dataset has none.
+/// Description that the migration fills in when the old dataset, a file of this name, has none.
+/// [`Collection::placeholders`] recognises it in stored collections.
 pub fn placeholder_description(name: &str) -> String {
     format!("Moved from {name}, which has no description.")
 }
 
 impl Collection {
-    /// Names of the fields that still have a value filled in by the migration.
+    /// Names of the fields that still have a value which the migration filled in.
     pub fn placeholders(&self) -> Vec<&'static str> {
-        let moved = placeholder_description("\0");
-        let (before, after) = moved.split_once('\0').unwrap_or_default();
+        // The text around the name of the file, of which no file has the character NUL.
+        let placeholder = placeholder_description("\0");
+        let (before, after) = placeholder.split_once('\0').unwrap_or_default();
         let description = self.text("description");
         let list = |key: &str| self.get(key).and_then(Json::as_array).into_iter().flatten();
         let mut found = Vec::new();
@@ -129,8 +130,8 @@ impl Collection {
         found
     }
 
-    /// Initial collection of a new draft: every required key with a mostly empty value, so that the
-    /// form and the checks show what is missing.
+    /// Initial collection of a new draft: every known key, most with an empty value, so that the form
+    /// and the checks show what is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({
             "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [],
@@ -185,7 +186,7 @@ impl Collection {
             .filter(|text| !text.trim().is_empty())
     }
 
-    /// The descriptive fields, without those that the writer computes from the tree.
+    /// The fields without those that the writer computes from the tree.
     pub fn descriptive_fields(&self) -> Map<String, Json> {
         let computed = [
             "taco:pit_schema",
@@ -198,5 +199,54 @@ impl Collection {
             .filter(|(key, _)| !computed.contains(&key.as_str()))
             .map(|(k, v)| (k.clone(), v.clone()))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collection(fields: Json) -> Collection {
+        Collection {
+            fields: fields.as_object().cloned().expect("an object"),
+        }
+    }
+
+    #[test]
+    fn an_extent_without_an_origin_is_stated_unless_it_says_nothing() {
+        let world = json!([-180.0, -90, 180, 90.0]);
+        for (extent, expected) in [
+            (json!({ "spatial": world }), ExtentOrigin::Unknown),
+            (json!({ "temporal": null }), ExtentOrigin::Unknown),
+            (
+                json!({ "spatial": world, "temporal": ["2024-01-01", "2024-02-01"] }),
+                ExtentOrigin::Stated,
+            ),
+            (
+                json!({ "spatial": [-180, "west", -90, 180, 90] }),
+                ExtentOrigin::Stated,
+            ),
+        ] {
+            let found = ExtentOrigin::from_collection(&collection(json!({ "extent": extent })));
+            assert_eq!(found, Some(expected), "{extent}");
+        }
+        let stored = json!({ "extent": { "spatial": world }, "extent:origin": "samples" });
+        assert_eq!(
+            ExtentOrigin::from_collection(&collection(stored)),
+            Some(ExtentOrigin::Samples)
+        );
+        assert_eq!(
+            ExtentOrigin::from_collection(&collection(json!({ "extent": null }))),
+            None
+        );
+    }
+
+    #[test]
+    fn a_description_of_ones_own_is_no_placeholder() {
+        let description = placeholder_description("old.tortilla");
+        let found = |text: &str| collection(json!({ "description": text })).placeholders();
+        assert_eq!(found(&description), ["description"]);
+        assert!(found("Moved from old.tortilla, with a description.").is_empty());
+        assert!(found("").is_empty());
     }
 }
