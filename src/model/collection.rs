@@ -17,6 +17,14 @@ pub const KNOWN_KEYS: [&str; 11] = [
     "extent",
 ];
 
+/// Keys whose values writers compute from the tree.
+pub const COMPUTED_KEYS: [&str; 4] = [
+    "taco:pit_schema",
+    "taco:field_schema",
+    "taco:sources",
+    "_tacocat",
+];
+
 /// Tasks known to the Python tools; others give a warning.
 pub const TASKS: [&str; 21] = [
     "regression",
@@ -188,16 +196,10 @@ impl Collection {
 
     /// The fields without those that the writer computes from the tree.
     pub fn descriptive_fields(&self) -> Map<String, Json> {
-        let computed = [
-            "taco:pit_schema",
-            "taco:field_schema",
-            "taco:sources",
-            "_tacocat",
-        ];
         self.fields
             .iter()
-            .filter(|(key, _)| !computed.contains(&key.as_str()))
-            .map(|(k, v)| (k.clone(), v.clone()))
+            .filter(|(key, _)| !COMPUTED_KEYS.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     }
 }

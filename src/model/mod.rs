@@ -35,8 +35,8 @@ mod value;
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER,
-    placeholder_description,
+    COMPUTED_KEYS, Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE,
+    UNKNOWN_PROVIDER, placeholder_description,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{
