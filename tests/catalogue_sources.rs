@@ -530,10 +530,8 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
     refused("plain.json", plain, "has no assets");
     // A catalogue of a server names no file of this machine: a path is that of its server.
     let mut local = items[1].clone();
-    local["assets"]["red"]["href"] = workspace
-        .path("catalogue/data/scene_1/red.tif")
-        .to_string_lossy()
-        .into();
+    let red = workspace.path("catalogue/data/scene_1/red.tif");
+    local["assets"]["red"]["href"] = format!("file://{}", red.display()).into();
     write_json(&workspace, "catalogue/local.json", &local);
     create(&workspace, "catalogue/local.json", &[]).expect_code(0);
     let server = Server::of(&workspace.path("catalogue"));

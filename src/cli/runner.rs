@@ -12,8 +12,8 @@ use crate::jobs::{JobContext, Jobs};
 use crate::ops::{InspectRequest, Operation};
 use crate::studio::{Command, Event, Studio};
 
-/// Time between two looks at the progress.
-const LOOK: Duration = Duration::from_millis(100);
+/// Interval between two updates of the progress.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs an operation on a thread of its own. Its warnings are printed when it has ended well.
 ///
@@ -52,7 +52,7 @@ pub fn run_with_warnings<T: Send + 'static>(
 ) -> Result<(T, Vec<String>)> {
     let mut job = Jobs::quiet().start(label, work);
     let outcome = loop {
-        match job.wait_for(LOOK) {
+        match job.wait_for(POLL_INTERVAL) {
             Some(outcome) => break outcome,
             None => terminal.progress(&job.progress()),
         }

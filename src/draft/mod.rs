@@ -37,8 +37,8 @@ pub use history::{Draft, HistoryStep};
 pub use layout::{
     ArrangedFiles, ArrangedPosition, ArrangedRoot, FolderRole, LayoutAlternative, LayoutConflict,
     LayoutQuestion, LayoutReading, LayoutRefusal, LayoutWay, NameRole, RenamedId,
-    SparseArrangement, UnclearLayout, arrange_files, folder_layout, folders_are_scenes,
-    list_family, recognise_layout, split_named_by, stem_layout,
+    SparseArrangement, UnclearLayout, arrange_files, find_list_family, find_split_in_name,
+    folder_layout, folders_are_scenes, recognise_layout, stem_layout,
 };
 pub use pattern::{
     Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenKind, TokenRole,

@@ -6,9 +6,8 @@
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, TimeUnit};
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 
-use crate::model::{Value, begins_with_date};
+use crate::model::{Value, parse_utc_time};
 use crate::table::value_at;
 
 /// Columns with the start of a sample, best first. `datetime`, `start_datetime` and `end_datetime`
@@ -116,42 +115,9 @@ pub struct SampleTimes {
     pub end: Option<i64>,
 }
 
-/// Parses ISO 8601 into microseconds since 1970: a date, or date and time with optional seconds and
-/// UTC offset (default: UTC). Years have four digits, months and days two.
+/// Parses a time as [`parse_utc_time`] does, with blanks around it, into microseconds since 1970.
 pub fn parse_time(text: &str) -> Option<i64> {
-    let text = text.trim();
-    if !begins_with_date(text) {
-        return None;
-    }
-    if let Ok(time) = DateTime::parse_from_rfc3339(text) {
-        return Some(time.timestamp_micros());
-    }
-    for format in [
-        "%Y-%m-%dT%H:%M:%S%.f%#z",
-        "%Y-%m-%d %H:%M:%S%.f%#z",
-        "%Y-%m-%dT%H:%M%#z",
-        "%Y-%m-%d %H:%M%#z",
-    ] {
-        if let Ok(time) = DateTime::parse_from_str(text, format) {
-            return Some(time.timestamp_micros());
-        }
-    }
-    let plain = text.strip_suffix(['Z', 'z']).unwrap_or(text);
-    for format in [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-        "%Y-%m-%d %H:%M",
-        "%Y%m%dT%H%M%S",
-    ] {
-        if let Ok(time) = NaiveDateTime::parse_from_str(plain, format) {
-            return Some(time.and_utc().timestamp_micros());
-        }
-    }
-    let date = ["%Y-%m-%d", "%Y%m%d"]
-        .iter()
-        .find_map(|format| NaiveDate::parse_from_str(text, format).ok())?;
-    Some(date.and_time(NaiveTime::MIN).and_utc().timestamp_micros())
+    Some(parse_utc_time(text.trim())?.and_utc().timestamp_micros())
 }
 
 /// A value of a column of type `dtype` in microseconds since 1970, rounded down; `None` for what is
@@ -474,19 +440,7 @@ mod tests {
         assert_eq!(parse_time("1970-01-01 02:01+0200"), Some(60_000_000));
         assert_eq!(parse_time("19700102"), Some(DAY));
         assert_eq!(parse_time("19700102T000000"), Some(DAY));
-        for other in [
-            "yesterday",
-            "24-1-1",
-            "70-01-02",
-            "1970-1-2",
-            "1970-01-2",
-            "12024-01-01",
-            "1970-1-2T00:00:00Z",
-            "24-1-1 10:00",
-            "é",
-            "",
-        ] {
-            assert_eq!(parse_time(other), None, "{other}");
-        }
+        assert_eq!(parse_time(" 1970-01-02\n"), Some(DAY));
+        assert_eq!(parse_time("yesterday"), None);
     }
 }

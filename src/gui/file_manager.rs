@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
-/// Time after which a file manager that still runs has opened its window.
-const OPENED_AFTER: Duration = Duration::from_secs(3);
-/// Interval between two looks at its process.
-const LOOK: Duration = Duration::from_millis(20);
+/// Time after which a file manager that still runs counts as started.
+const START_TIMEOUT: Duration = Duration::from_secs(3);
+/// Interval between two checks whether its process has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How a system shows a file in its folder.
+/// The program of a system that shows a file in its folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileManager {
-    /// The desktops of Linux and BSD: the folder alone.
+    /// Linux and BSD. `xdg-open` opens the parent folder: it cannot select a file in it.
     Freedesktop,
     Explorer,
     Finder,
 }
 
 impl FileManager {
-    const OF_SYSTEM: Self = if cfg!(windows) {
+    const OF_THIS_SYSTEM: Self = if cfg!(windows) {
         Self::Explorer
     } else if cfg!(target_os = "macos") {
         Self::Finder
@@ -41,32 +41,31 @@ impl FileManager {
 
     /// The arguments that show an absolute path.
     fn arguments(self, path: &Path) -> Vec<OsString> {
-        let path_text = || path.as_os_str().to_owned();
         match self {
             Self::Freedesktop => vec![path.parent().unwrap_or(path).into()],
-            Self::Explorer => vec!["/select,".into(), path_text()],
-            Self::Finder => vec!["-R".into(), path_text()],
+            Self::Explorer => vec!["/select,".into(), path.into()],
+            Self::Finder => vec!["-R".into(), path.into()],
         }
     }
 
-    /// False for a program whose exit code says nothing.
-    fn tells_failures(self) -> bool {
+    /// False for Explorer, which ends with 1 when it has opened the folder, too.
+    fn reports_failures_by_exit_code(self) -> bool {
         self != Self::Explorer
     }
 }
 
-/// Shows a file or folder of this machine in the desktop's file manager; for jobs, as the disk may
-/// not respond.
+/// Shows a file or folder of this machine in the desktop's file manager. To be called in jobs, as
+/// the disk may not respond.
 ///
 /// # Errors
-/// When nothing is at the path, or the file manager does not start.
+/// When nothing is at the path, or the file manager does not start or ends with a failure.
 pub fn show_in_folder(path: &Path, ctx: &JobContext) -> Result<()> {
     if path.symlink_metadata().is_err() {
         return Err(Error::usage("there is nothing here")
             .at_path(path)
             .hint("check whether it was moved, or whether the disk is attached"));
     }
-    let manager = FileManager::OF_SYSTEM;
+    let manager = FileManager::OF_THIS_SYSTEM;
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut command = Command::new(manager.program());
     command
@@ -74,34 +73,37 @@ pub fn show_in_folder(path: &Path, ctx: &JobContext) -> Result<()> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // It outlives the studio.
+    // In a process group of its own, a signal that ends the studio does not end it.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let child = command
         .spawn()
-        .map_err(|error| not_shown(manager).at_path(&path).because(error))?;
+        .map_err(|error| folder_error(manager).at_path(&path).because(error))?;
     wait_for_start(child, manager, ctx).map_err(|error| error.at_path(&path))
 }
 
-/// Waits for a program that ends at once, as most only hand the path to one that runs.
+/// Waits until the program ends or counts as started: most end at once, as they only pass the path
+/// to a process that runs already. Cancellation ends the wait, not the program.
 fn wait_for_start(mut child: Child, manager: FileManager, ctx: &JobContext) -> Result<()> {
-    let begun = Instant::now();
-    while begun.elapsed() < OPENED_AFTER && !ctx.is_cancelled() {
+    let started = Instant::now();
+    while started.elapsed() < START_TIMEOUT && !ctx.is_cancelled() {
         match child.try_wait() {
-            Ok(Some(status)) if status.success() || !manager.tells_failures() => return Ok(()),
-            Ok(Some(status)) => return Err(not_shown(manager).because(status.to_string())),
-            Ok(None) => std::thread::sleep(LOOK),
-            Err(error) => return Err(not_shown(manager).because(error)),
+            Ok(Some(status)) if status.success() || !manager.reports_failures_by_exit_code() => {
+                return Ok(());
+            }
+            Ok(Some(status)) => return Err(folder_error(manager).because(status.to_string())),
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
+            Err(error) => return Err(folder_error(manager).because(error)),
         }
     }
-    // Unix keeps an ended process until somebody has waited for it.
+    // On Unix an ended process remains as a zombie until its parent has waited for it.
     let _ = std::thread::Builder::new()
         .name("file manager".to_owned())
         .spawn(move || child.wait());
     Ok(())
 }
 
-fn not_shown(manager: FileManager) -> Error {
+fn folder_error(manager: FileManager) -> Error {
     let program = manager.program();
     Error::unsupported(format!("{program} does not show the folder"))
         .hint("open the folder in your file manager by its path")

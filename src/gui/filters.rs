@@ -131,14 +131,15 @@ pub enum FilterKey<'a> {
 }
 
 impl FilterKey<'_> {
-    fn selects_filter(self, filter: &Filter) -> bool {
+    /// True for a filter that a new one of this key replaces.
+    pub fn selects_filter(self, filter: &Filter) -> bool {
         match self {
             Self::Area => filter.has_area(),
             Self::Time => filter.datetime.is_some(),
             Self::Column(name) => filter
                 .condition
                 .as_ref()
-                .is_some_and(|condition| condition.starts_with(&sql::name(name))),
+                .is_some_and(|condition| sql::begins_with_name(condition, name)),
         }
     }
 }
@@ -425,6 +426,15 @@ mod tests {
             1
         );
         assert_eq!(replace_filter(&moved, FilterKey::Time, None), moved);
+    }
+
+    #[test]
+    fn a_column_whose_name_begins_with_that_of_another_keeps_its_filter() {
+        let filters = ["cloud_cover < 5", "cloud < 5", "\"cloud:x\" = 1"].map(Filter::condition);
+        let kept = replace_filter(&filters, FilterKey::Column("cloud"), None);
+        assert_eq!(kept, [filters[0].clone(), filters[2].clone()]);
+        let kept = replace_filter(&filters, FilterKey::Column("cloud:x"), None);
+        assert_eq!(kept, filters[..2]);
     }
 
     #[test]

@@ -172,8 +172,8 @@ const AFTER_WHERE: [&str; 9] = [
     "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE",
 ];
 
-/// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
-pub fn pieces(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
+/// The tokens of a statement in order, with their bytes; blanks are left out.
+pub fn classify_tokens(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
     let lexemes = lexemes(sql).into_iter();
     lexemes
         .map(|(range, lexeme)| {
@@ -205,8 +205,8 @@ fn classify_lexeme(sql: &str, range: &Range<usize>, lexeme: Lexeme) -> SqlTokenK
 
 /// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside
 /// texts, numbers and comments.
-pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
-    let (range, kind) = pieces(sql)
+pub fn find_typed_name(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
+    let (range, kind) = classify_tokens(sql)
         .into_iter()
         .find(|(range, _)| range.start < cursor && cursor <= range.end)?;
     match kind {
@@ -227,8 +227,8 @@ pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> 
     }
 }
 
-/// A name as SQL needs it: in quotes where it is not a plain word.
-pub fn name(name: &str) -> String {
+/// A name in a statement: in quotes where it is not a plain word, or is a keyword.
+pub fn quote_name(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !KEYWORDS
@@ -241,12 +241,21 @@ pub fn name(name: &str) -> String {
     }
 }
 
+/// True for a condition whose first word is the name of this column.
+pub fn begins_with_name(condition: &str, column: &str) -> bool {
+    condition
+        .strip_prefix(&quote_name(column))
+        .is_some_and(|rest| {
+            !rest.starts_with(|next: char| next.is_alphanumeric() || matches!(next, '_' | '"'))
+        })
+}
+
 /// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.
 pub fn with_condition(sql: &str, condition: &str) -> String {
     let mut depth = 0;
     let mut first_where = None;
     let mut end = sql.trim_end().trim_end_matches(';').len();
-    for (range, kind) in pieces(sql) {
+    for (range, kind) in classify_tokens(sql) {
         let word = &sql[range.clone()];
         match (kind, word) {
             (SqlTokenKind::Mark, "(") => depth += 1,
@@ -295,7 +304,7 @@ pub fn format_statement(sql: &str) -> String {
     let mut depth = 0;
     let mut last_end = 0;
     let mut between = false;
-    for (range, kind) in pieces(sql) {
+    for (range, kind) in classify_tokens(sql) {
         let word = &sql[range.clone()];
         let spaced = sql[last_end..range.start].contains(char::is_whitespace);
         let keyword = kind == SqlTokenKind::Keyword;
@@ -332,7 +341,7 @@ pub fn format_statement(sql: &str) -> String {
 
 /// The part of the statement that an error is about; an empty part is the word or mark that begins
 /// there.
-pub fn fault(error: &Error, sql: &str) -> Option<Range<usize>> {
+pub fn find_error_range(error: &Error, sql: &str) -> Option<Range<usize>> {
     let span = error.causes().find_map(|cause| match cause {
         Cause::Sql(span) => Some(span),
         _ => None,
@@ -341,7 +350,7 @@ pub fn fault(error: &Error, sql: &str) -> Option<Range<usize>> {
         return Some(span.start..span.end);
     }
     let start = span.start.min(sql.len());
-    pieces(sql)
+    classify_tokens(sql)
         .into_iter()
         .map(|(range, _)| range)
         .find(|range| range.end > start)
@@ -354,9 +363,9 @@ mod tests {
     use crate::error::SqlSpan;
 
     #[test]
-    fn pieces_have_their_kinds() {
+    fn tokens_have_their_kinds() {
         let sql = "SELECT \"stac:crs\", avg(x1) -- note\nFROM data WHERE a = 'it''s' AND b < 1.5e3";
-        let kinds: Vec<(&str, SqlTokenKind)> = pieces(sql)
+        let kinds: Vec<(&str, SqlTokenKind)> = classify_tokens(sql)
             .into_iter()
             .map(|(range, kind)| (&sql[range], kind))
             .collect();
@@ -372,20 +381,25 @@ mod tests {
             assert!(kinds.contains(&expected), "{expected:?} in {kinds:?}");
         }
         for odd in ["'", "\"", "/*", "--", "é'ü", ""] {
-            let end = pieces(odd).last().map_or(0, |(range, _)| range.end);
+            let end = classify_tokens(odd)
+                .last()
+                .map_or(0, |(range, _)| range.end);
             assert_eq!(end, odd.len());
         }
     }
 
     #[test]
     fn what_is_typed_is_found() {
-        assert_eq!(typed_before("SELECT clo", 10), Some((7..10, "clo".into())));
         assert_eq!(
-            typed_before("SELECT \"stac:", 13),
+            find_typed_name("SELECT clo", 10),
+            Some((7..10, "clo".into()))
+        );
+        assert_eq!(
+            find_typed_name("SELECT \"stac:", 13),
             Some((7..13, "stac:".into()))
         );
-        assert_eq!(typed_before("SELECT 'clo", 11), None);
-        assert_eq!(typed_before("SELECT ", 7), None);
+        assert_eq!(find_typed_name("SELECT 'clo", 11), None);
+        assert_eq!(find_typed_name("SELECT ", 7), None);
     }
 
     #[test]
@@ -449,19 +463,31 @@ mod tests {
             }))
         };
         let sql = "SELECT cloudy\nFROM data";
-        assert_eq!(fault(&of(7, 13), sql), Some(7..13));
-        assert_eq!(fault(&of(19, 19), sql), Some(19..23));
-        assert_eq!(fault(&of(30, 40), sql), Some(23..23));
-        assert_eq!(fault(&Error::usage("there is no column cloudy"), sql), None);
+        assert_eq!(find_error_range(&of(7, 13), sql), Some(7..13));
+        assert_eq!(find_error_range(&of(19, 19), sql), Some(19..23));
+        assert_eq!(find_error_range(&of(30, 40), sql), Some(23..23));
+        assert_eq!(
+            find_error_range(&Error::usage("there is no column cloudy"), sql),
+            None
+        );
+    }
+
+    #[test]
+    fn a_name_is_not_the_beginning_of_a_longer_one() {
+        assert!(begins_with_name("cloud < 5", "cloud"));
+        assert!(begins_with_name("\"stac:crs\" = 'a'", "stac:crs"));
+        assert!(!begins_with_name("cloud_cover < 5", "cloud"));
+        assert!(!begins_with_name("cloud2 < 5", "cloud"));
+        assert!(!begins_with_name("\"a:b\"\"c\" = 1", "a:b"));
     }
 
     #[test]
     fn names_get_quotes_where_they_need_them() {
         assert_eq!(
             (
-                name("cloud_cover").as_str(),
-                name("stac:crs").as_str(),
-                name("order").as_str()
+                quote_name("cloud_cover").as_str(),
+                quote_name("stac:crs").as_str(),
+                quote_name("order").as_str()
             ),
             ("cloud_cover", "\"stac:crs\"", "\"order\"")
         );

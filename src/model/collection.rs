@@ -17,6 +17,14 @@ pub const KNOWN_KEYS: [&str; 11] = [
     "extent",
 ];
 
+/// Keys whose values writers compute from the tree.
+pub const COMPUTED_KEYS: [&str; 4] = [
+    "taco:pit_schema",
+    "taco:field_schema",
+    "taco:sources",
+    "_tacocat",
+];
+
 /// Tasks known to the Python tools; others give a warning.
 pub const TASKS: [&str; 21] = [
     "regression",
@@ -75,21 +83,20 @@ impl ExtentOrigin {
     }
 
     /// Where a collection's extent comes from; `None` without an extent. An extent without
-    /// [`EXTENT_ORIGIN`] counts as stated, except the whole world without times, which the official
-    /// tools write when no sample has a footprint.
+    /// [`EXTENT_ORIGIN`] counts as stated, except one without times that is the whole world, which
+    /// the official tools write when no sample has a footprint, or that has no box.
     pub fn from_collection(collection: &Collection) -> Option<Self> {
         let extent = collection.get("extent")?;
         let stored = collection.get(EXTENT_ORIGIN).and_then(Json::as_str);
-        let known = [Self::Samples, Self::Stated, Self::Unknown]
+        let stored_origin = [Self::Samples, Self::Stated, Self::Unknown]
             .into_iter()
             .find(|origin| stored == Some(origin.as_str()));
-        let spatial = extent.get("spatial").and_then(Json::as_array);
-        let numbers: Option<Vec<f64>> =
-            spatial.map(|list| list.iter().filter_map(Json::as_f64).collect());
-        let has_no_times = extent.get("temporal").is_none_or(Json::is_null);
-        let is_default =
-            has_no_times && numbers.is_none_or(|numbers| numbers == [-180.0, -90.0, 180.0, 90.0]);
-        Some(known.unwrap_or(if is_default {
+        let bounds = extent.get("spatial").and_then(Json::as_array);
+        let covers_world = bounds.is_none_or(|bounds| {
+            (bounds.iter().map(Json::as_f64)).eq([-180.0, -90.0, 180.0, 90.0].map(Some))
+        });
+        let has_times = extent.get("temporal").is_some_and(|times| !times.is_null());
+        Some(stored_origin.unwrap_or(if covers_world && !has_times {
             Self::Unknown
         } else {
             Self::Stated
@@ -102,16 +109,18 @@ pub const UNKNOWN_PROVIDER: &str = "unknown";
 /// Licence that the migration fills in when the old dataset has none.
 pub const UNKNOWN_LICENCE: &str = "LicenseRef-unknown";
 
-/// Description that the migration fills in when the old dataset has none.
+/// Description that the migration fills in when the old dataset, a file of this name, has none.
+/// [`Collection::placeholders`] recognises it in stored collections.
 pub fn placeholder_description(name: &str) -> String {
     format!("Moved from {name}, which has no description.")
 }
 
 impl Collection {
-    /// Names of the fields that still have a value filled in by the migration.
+    /// Names of the fields that still have a value which the migration filled in.
     pub fn placeholders(&self) -> Vec<&'static str> {
-        let moved = placeholder_description("\0");
-        let (before, after) = moved.split_once('\0').unwrap_or_default();
+        // The text around the name of the file, of which no file has the character NUL.
+        let placeholder = placeholder_description("\0");
+        let (before, after) = placeholder.split_once('\0').unwrap_or_default();
         let description = self.text("description");
         let list = |key: &str| self.get(key).and_then(Json::as_array).into_iter().flatten();
         let mut found = Vec::new();
@@ -129,8 +138,8 @@ impl Collection {
         found
     }
 
-    /// Initial collection of a new draft: every required key with a mostly empty value, so that the
-    /// form and the checks show what is missing.
+    /// Initial collection of a new draft: every known key, most with an empty value, so that the form
+    /// and the checks show what is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({
             "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [],
@@ -185,52 +194,61 @@ impl Collection {
             .filter(|text| !text.trim().is_empty())
     }
 
-    /// The descriptive fields, without those that the writer computes from the tree.
+    /// The fields without those that the writer computes from the tree.
     pub fn descriptive_fields(&self) -> Map<String, Json> {
-        let computed = [
-            "taco:pit_schema",
-            "taco:field_schema",
-            "taco:sources",
-            "_tacocat",
-        ];
         self.fields
             .iter()
-            .filter(|(key, _)| !computed.contains(&key.as_str()))
-            .map(|(k, v)| (k.clone(), v.clone()))
+            .filter(|(key, _)| !COMPUTED_KEYS.contains(&key.as_str()))
+            .map(|(key, value)| (key.clone(), value.clone()))
             .collect()
     }
 }
 
-/// True for text that begins with `YYYY-MM-DD` or `YYYYMMDD`. To be checked before parsing: chrono
-/// reads `24-1-1` as a day of the year 24.
-pub fn begins_with_date(text: &str) -> bool {
-    let shape: String = text
-        .chars()
-        .take(10)
-        .map(|letter| if letter.is_ascii_digit() { '0' } else { letter })
-        .collect();
-    shape == "0000-00-00" || shape.get(..8) == Some("00000000")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Parses a time in UTC: RFC 3339, a date (its start), or a date and time, which without a zone are
-/// in UTC. `None` for other text.
-pub fn parse_utc_time(text: &str) -> Option<chrono::NaiveDateTime> {
-    if !begins_with_date(text) {
-        return None;
+    fn collection(fields: Json) -> Collection {
+        Collection {
+            fields: fields.as_object().cloned().expect("an object"),
+        }
     }
-    if let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
-        return Some(time.naive_utc());
+
+    #[test]
+    fn an_extent_without_an_origin_is_stated_unless_it_says_nothing() {
+        let world = json!([-180.0, -90, 180, 90.0]);
+        for (extent, expected) in [
+            (json!({ "spatial": world }), ExtentOrigin::Unknown),
+            (json!({ "temporal": null }), ExtentOrigin::Unknown),
+            (
+                json!({ "spatial": world, "temporal": ["2024-01-01", "2024-02-01"] }),
+                ExtentOrigin::Stated,
+            ),
+            (
+                json!({ "spatial": [-180, "west", -90, 180, 90] }),
+                ExtentOrigin::Stated,
+            ),
+        ] {
+            let found = ExtentOrigin::from_collection(&collection(json!({ "extent": extent })));
+            assert_eq!(found, Some(expected), "{extent}");
+        }
+        let stored = json!({ "extent": { "spatial": world }, "extent:origin": "samples" });
+        assert_eq!(
+            ExtentOrigin::from_collection(&collection(stored)),
+            Some(ExtentOrigin::Samples)
+        );
+        assert_eq!(
+            ExtentOrigin::from_collection(&collection(json!({ "extent": null }))),
+            None
+        );
     }
-    if let Ok(day) = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return day.and_hms_opt(0, 0, 0);
+
+    #[test]
+    fn a_description_of_ones_own_is_no_placeholder() {
+        let description = placeholder_description("old.tortilla");
+        let found = |text: &str| collection(json!({ "description": text })).placeholders();
+        assert_eq!(found(&description), ["description"]);
+        assert!(found("Moved from old.tortilla, with a description.").is_empty());
+        assert!(found("").is_empty());
     }
-    [
-        "%Y-%m-%dT%H:%M:%S%.f",
-        "%Y-%m-%d %H:%M:%S%.f",
-        "%Y-%m-%dT%H:%M",
-    ]
-    .iter()
-    .find_map(|format| {
-        chrono::NaiveDateTime::parse_from_str(text.trim_end_matches('Z'), format).ok()
-    })
 }

@@ -28,14 +28,15 @@ mod stamp;
 mod studio_link;
 mod taco3_types;
 mod taco_0_2;
+mod time;
 mod url_encoding;
 mod value;
 
 pub use address::{Address, Scheme, is_remote, place_above, place_below, vsi_place};
 pub use asset::AssetPath;
 pub use collection::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER,
-    begins_with_date, parse_utc_time, placeholder_description,
+    COMPUTED_KEYS, Collection, EXTENT_ORIGIN, ExtentOrigin, KNOWN_KEYS, TASKS, UNKNOWN_LICENCE,
+    UNKNOWN_PROVIDER, placeholder_description,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
 pub use consistency::{
@@ -76,4 +77,5 @@ pub use taco_0_2::{
     TASKS_OF_TOOLS_0_2, missing_of_taco_0_2,
 };
 pub use taco3_types::taco3_type;
+pub use time::parse_utc_time;
 pub use value::{FieldSpec, Value, dtype_name, same_values};

@@ -29,19 +29,12 @@ use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{
-    Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Skeleton, check_field_name, is_remote,
+    COMPUTED_KEYS, Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Skeleton, check_field_name,
+    is_remote,
 };
 use crate::table::{JoinRequest, KeyedTable, ParquetOptions};
 use crate::text::PrintableLine;
 use crate::validate::check_collection;
-
-/// Fields of COLLECTION.json that writers generate from the tree.
-const MADE: [&str; 4] = [
-    "taco:pit_schema",
-    "taco:field_schema",
-    "taco:sources",
-    "_tacocat",
-];
 
 /// Changes of a dataset. Plain data.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -655,7 +648,8 @@ fn new_collection(
         .chain(&request.set)
         .map(|(key, _)| key.as_str());
     if let Some(made) = given.into_iter().find(|key| {
-        MADE.contains(key) && request.collection.as_ref().and_then(|c| c.get(*key)) != old.get(*key)
+        COMPUTED_KEYS.contains(key)
+            && request.collection.as_ref().and_then(|c| c.get(*key)) != old.get(*key)
     }) {
         let error = Error::usage(format!("{made} can't be changed: it describes the tables"));
         return Err(error.hint("leave it out; it is kept up to date"));
@@ -664,7 +658,10 @@ fn new_collection(
         None => old.clone(),
         Some(given) => {
             let mut fields = given.clone();
-            for (key, value) in old.iter().filter(|(key, _)| MADE.contains(&key.as_str())) {
+            for (key, value) in old
+                .iter()
+                .filter(|(key, _)| COMPUTED_KEYS.contains(&key.as_str()))
+            {
                 fields.insert(key.clone(), value.clone());
             }
             fields

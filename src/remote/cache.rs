@@ -20,7 +20,7 @@ use crate::handles::SharedFile;
 /// Block size in bytes.
 pub const BLOCK: u64 = 32 << 10;
 /// Bytes written between two checks of the size limit.
-const LOOK: u64 = 64 << 20;
+const BYTES_BETWEEN_CHECKS: u64 = 64 << 20;
 
 fn lock_folders_in_use() -> MutexGuard<'static, BTreeSet<PathBuf>> {
     remote_access().cache_use.lock_folders()
@@ -208,7 +208,7 @@ impl Blocks {
         }
         let written = records.len() as u64 / 8 * BLOCK;
         let unchecked = &remote_access().cache_use.bytes_unchecked;
-        if unchecked.fetch_add(written, Ordering::Relaxed) + written > LOOK
+        if unchecked.fetch_add(written, Ordering::Relaxed) + written > BYTES_BETWEEN_CHECKS
             && let Some(root) = self.folder.parent()
         {
             unchecked.store(0, Ordering::Relaxed);

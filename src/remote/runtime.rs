@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::jobs;
 
 /// Interval at which a waiting thread checks for cancellation.
-const LOOK: Duration = Duration::from_millis(25);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 fn runtime() -> MutexGuard<'static, Option<Handle>> {
     let runtime = &remote_access().runtime;
@@ -105,7 +105,7 @@ impl<T> Task<T> {
     pub fn join(self) -> Result<T> {
         let job = jobs::current();
         loop {
-            match self.answer.recv_timeout(LOOK) {
+            match self.answer.recv_timeout(POLL_INTERVAL) {
                 Ok(value) => return Ok(value),
                 Err(RecvTimeoutError::Timeout) => {
                     job.iter().try_for_each(|job| job.context.check())?

@@ -12,8 +12,8 @@ use super::watch::mark_of;
 use crate::jobs::Jobs;
 use crate::model::is_remote;
 
-/// Interval between two looks.
-const LOOK: Duration = Duration::from_secs(1);
+/// Interval between two comparisons of the files with those on the disk.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Most files of a folder that are looked at: its collection and tables are few.
 const FILES_MAX: usize = 64;
 
@@ -89,7 +89,7 @@ fn watch_places(
     if let (Some(first), Some(size)) = (files.first_mut(), size) {
         first.mark = first.mark.filter(|(length, _)| *length == size);
     }
-    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(LOOK) {
+    while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(POLL_INTERVAL) {
         let found = files.iter().find_map(OpenedFile::change);
         let mut known = change.lock().unwrap_or_else(PoisonError::into_inner);
         if *known != found {

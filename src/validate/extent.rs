@@ -10,10 +10,10 @@ use crate::container::{ContainerReader, is_inside, middle_of};
 use crate::error::Result;
 use crate::footprint::{
     self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, StatedLocation, TIME_COLUMNS, Unfolded,
-    box_of_extent, enclosing_box, interval_of, resolve,
+    box_of_extent, enclosing_box, interval_of, parse_time, resolve,
 };
 use crate::jobs::JobContext;
-use crate::model::{Collection, ExtentOrigin, Location, Report, Rule, is_padding, parse_utc_time};
+use crate::model::{Collection, ExtentOrigin, Location, Report, Rule, is_padding};
 use crate::raster::file_named_by_crs;
 
 const SLACK: f64 = 1e-9;
@@ -338,5 +338,5 @@ fn read_extent_time(collection: &Collection, end: usize) -> Option<i64> {
         .get("temporal")?
         .get(end)?
         .as_str()?;
-    Some(parse_utc_time(text)?.and_utc().timestamp_micros())
+    parse_time(text)
 }

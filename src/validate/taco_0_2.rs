@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value as Json};
 
 use super::collection::{TITLE_MAX, find_filled_text};
+use crate::footprint::parse_time;
 use crate::model::{
     Location, Report, Rule, SPLITS_0_2, SPLITS_OF_TOOLS_0_2, TASKS_0_2, TASKS_OF_TOOLS_0_2,
-    missing_of_taco_0_2, parse_utc_time,
+    missing_of_taco_0_2,
 };
 use crate::text::PrintableLine;
 
@@ -477,9 +478,7 @@ fn range_fault(value: &Json) -> Option<&'static str> {
     fn time(value: &Json) -> Option<Option<i64>> {
         match value {
             Json::Null => Some(None),
-            Json::String(text) => Some(Some(
-                parse_utc_time(text.trim())?.and_utc().timestamp_micros(),
-            )),
+            Json::String(text) => Some(Some(parse_time(text)?)),
             Json::Number(number) => Some(Some(number.as_i64()?.checked_mul(1000)?)),
             _ => None,
         }

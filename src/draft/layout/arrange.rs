@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::parsed::{FolderName, ParsedPath};
 use super::refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
-use super::words::{TextToken, joined_words, singular, words_of};
+use super::words::{TextToken, join_words, split_into_words, to_singular};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::{TokenKind, natural_key};
 use crate::model::{NameNumbers, check_sample_id, portable_name};
@@ -173,7 +173,7 @@ fn position_text(folder: &FolderName, numbers: bool) -> String {
         .iter()
         .filter(|word| !word.is_split() && (numbers || word.kind != TokenKind::Number))
         .collect();
-    joined_words(kept)
+    join_words(kept)
 }
 
 fn split_text(folder: &FolderName) -> Option<String> {
@@ -241,7 +241,7 @@ fn cell_of_folders(
                         .words
                         .iter()
                         .filter(|word| word.kind == TokenKind::Number);
-                    cell.parts.push(joined_words(numbers));
+                    cell.parts.push(join_words(numbers));
                 }
             }
             FolderRole::Root => {
@@ -303,7 +303,7 @@ fn own_words(
             stream.all.extend(
                 cell.parts
                     .iter()
-                    .flat_map(|part| words_of(part))
+                    .flat_map(|part| split_into_words(part))
                     .map(|word| word.lower),
             );
             match &mut stream.common {
@@ -406,7 +406,7 @@ pub(super) fn root_and_position<'a>(
     if let Some(last) = words.iter().rposition(|word| word.is_identifier()) {
         let lead = words
             .iter()
-            .take_while(|word| word.is_role() && !word.is_identifier())
+            .take_while(|word| word.is_product() && !word.is_identifier())
             .count();
         return if last + 1 == words.len() && lead > 0 {
             (words[lead..].to_vec(), words[..lead].to_vec())
@@ -416,11 +416,11 @@ pub(super) fn root_and_position<'a>(
     }
     let at = match words {
         [] => 0,
-        [only] => usize::from(!only.is_exact_role()),
+        [only] => usize::from(!only.is_exact_product()),
         words => words
             .iter()
             .skip(1)
-            .position(|word| word.is_exact_role())
+            .position(|word| word.is_exact_product())
             .map_or(words.len() - 1, |at| at + 1),
     };
     (words[..at].to_vec(), words[at..].to_vec())
@@ -466,10 +466,10 @@ fn read_stem(
         cell.parts.push(path.stem_text.clone());
     } else if !root.is_empty() {
         cell.stem = Some(cell.parts.len());
-        cell.parts.push(joined_words(root));
+        cell.parts.push(join_words(root));
     }
     if !position.is_empty() {
-        cell.position.push(joined_words(position));
+        cell.position.push(join_words(position));
     }
     if cell.split.is_none() && !cell.parts.is_empty() {
         let mut found = path.stem.iter().filter(|word| word.is_split());
@@ -867,7 +867,7 @@ fn position_ids(texts: &[String]) -> Vec<String> {
 fn join_last_parts(parts: &[&str], length: usize) -> String {
     let kept: Vec<String> = parts[parts.len().saturating_sub(length)..]
         .iter()
-        .map(|part| singular(part))
+        .map(|part| to_singular(part))
         .collect();
     if kept.is_empty() {
         "image".to_owned()

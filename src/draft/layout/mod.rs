@@ -15,7 +15,7 @@ pub use arrange::{ArrangedFiles, ArrangedPosition, ArrangedRoot, RenamedId, arra
 pub use question::{LayoutAlternative, LayoutQuestion, LayoutWay, UnclearLayout};
 pub use recognise::{folder_layout, folders_are_scenes, recognise_layout, stem_layout};
 pub use refusal::{LayoutConflict, LayoutRefusal, SparseArrangement};
-pub use words::{list_family, split_named_by};
+pub use words::{find_list_family, find_split_in_name};
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{TextToken, WordPart, words_of};
+use super::words::{TextToken, WordMeaning, split_into_words};
 use crate::draft::pattern::TokenKind;
 
 /// Endings of files that describe others, or belong to one: they get a place only in roots that
@@ -126,11 +126,11 @@ impl ParsedPath {
             .then(|| part_of_measurement(stem))
             .flatten();
         let stem = measurement.as_deref().unwrap_or(stem);
-        let mut words = words_of(stem);
+        let mut words = split_into_words(stem);
         if measurement.is_some() {
             words
                 .iter_mut()
-                .for_each(|word| word.part = WordPart::Product);
+                .for_each(|word| word.meaning = WordMeaning::Product);
         }
         let is_archive = ARCHIVES.contains(&ending.as_str());
         let is_document = DOCUMENTS.contains(&ending.as_str())
@@ -141,7 +141,7 @@ impl ParsedPath {
                 .iter()
                 .map(|text| FolderName {
                     text: (*text).to_owned(),
-                    words: words_of(text),
+                    words: split_into_words(text),
                 })
                 .collect(),
             stem: words,
@@ -279,7 +279,7 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
         if let Some(words) = shorter {
             parsed[file].stem[words..]
                 .iter_mut()
-                .for_each(|word| word.part = WordPart::Product);
+                .for_each(|word| word.meaning = WordMeaning::Product);
         }
     }
     let mut scenes: HashMap<String, Vec<usize>> = HashMap::new();
@@ -307,7 +307,7 @@ fn settle_parts(parsed: &mut [ParsedPath], files: &[usize]) {
             if start > 0 {
                 parsed[file].stem[start..start + shared]
                     .iter_mut()
-                    .for_each(|word| word.part = WordPart::Scene);
+                    .for_each(|word| word.meaning = WordMeaning::Scene);
             }
         }
     }

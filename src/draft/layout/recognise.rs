@@ -10,7 +10,7 @@ use super::arrange::{ArrangedFiles, ArrangedRoot, RenamedId, arrange, root_and_p
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
 use super::refusal::LayoutRefusal;
-use super::words::{TextToken, joined_words};
+use super::words::{TextToken, join_words};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::TokenKind;
 
@@ -246,15 +246,18 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     let count = |wanted: &dyn Fn(&[TextToken]) -> bool| {
         values.values().filter(|words| wanted(words)).count()
     };
-    let is_role = if are_numbered_products(values.keys()) {
-        TextToken::is_role_of_folder
+    let is_product_word = if are_numbered_products(values.keys()) {
+        TextToken::is_product_of_folder
     } else {
-        TextToken::is_role
+        TextToken::is_product
     };
-    let roles = |words: &[TextToken]| words.iter().filter(|word| is_role(word)).count();
-    let count_identifiers = |words: &[TextToken]| count_identifiers(words, is_role);
+    let count_products =
+        |words: &[TextToken]| words.iter().filter(|word| is_product_word(word)).count();
+    let count_identifiers = |words: &[TextToken]| count_identifiers(words, is_product_word);
     let is_split = |words: &[TextToken]| {
-        words.iter().any(TextToken::is_split) && count_identifiers(words) == 0 && roles(words) == 0
+        words.iter().any(TextToken::is_split)
+            && count_identifiers(words) == 0
+            && count_products(words) == 0
     };
     if count(&is_split) == values.len() {
         return LevelKind::Split;
@@ -275,9 +278,10 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
         && values
             .keys()
             .any(|text| text.bytes().any(|b| b.is_ascii_digit()));
-    let is_product =
-        |words: &[TextToken]| roles(words) > 0 && roles(words) >= count_identifiers(words);
-    if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
+    let names_product = |words: &[TextToken]| {
+        count_products(words) > 0 && count_products(words) >= count_identifiers(words)
+    };
+    if count(&names_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
         return LevelKind::Products;
     }
     if count(&|words| count_identifiers(words) > 0) * 2 > values.len() {
@@ -287,10 +291,10 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     }
 }
 
-fn count_identifiers(words: &[TextToken], is_role: fn(&TextToken) -> bool) -> usize {
+fn count_identifiers(words: &[TextToken], is_product_word: fn(&TextToken) -> bool) -> usize {
     words
         .iter()
-        .filter(|word| word.is_identifier() && !is_role(word))
+        .filter(|word| word.is_identifier() && !is_product_word(word))
         .count()
 }
 
@@ -570,7 +574,7 @@ fn suffix_roles(reading: &LayoutReading, paths: &[ParsedPath]) -> Option<SuffixW
             _ => continue,
         };
         all += 1;
-        known += u32::from(position.iter().any(|word| word.is_exact_role()));
+        known += u32::from(position.iter().any(|word| word.is_exact_product()));
         numbered += u32::from(position.iter().any(|word| word.is_identifier()));
     }
     let share = |count: u32| f64::from(count) / f64::from(all);
@@ -860,7 +864,7 @@ fn sort_files_of_root(root: &ArrangedRoot) -> Vec<usize> {
 /// alone.
 fn pattern_like(path: &ParsedPath) -> String {
     let words: Vec<&TextToken> = path.stem.iter().collect();
-    match joined_words(root_and_position(&words).0) {
+    match join_words(root_and_position(&words).0) {
         root if root.is_empty() => format!("{}.*", path.stem_text),
         root => format!("{root}*"),
     }

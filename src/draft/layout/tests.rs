@@ -1,7 +1,7 @@
 //! Tests of the recognition: readings of paths, and questions.
 
 use super::{
-    ArrangedFiles, LayoutRefusal, UnclearLayout, arrange_files, list_family, recognise_layout,
+    ArrangedFiles, LayoutRefusal, UnclearLayout, arrange_files, find_list_family, recognise_layout,
 };
 
 fn paths(text: &str) -> Vec<String> {
@@ -331,8 +331,8 @@ fn names_without_numbers_in_one_folder_belong_to_one_scene() {
 
 #[test]
 fn lists_of_one_family_are_known_by_their_names() {
-    assert_eq!(list_family("eurosat-spatial-train"), "eurosat_spatial");
-    assert_eq!(list_family("train"), "");
+    assert_eq!(find_list_family("eurosat-spatial-train"), "eurosat_spatial");
+    assert_eq!(find_list_family("train"), "");
 }
 
 /// `00027_cityaabb.tif` of 27: a word without digits for each number.

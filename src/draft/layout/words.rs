@@ -1,10 +1,11 @@
-//! Words that names of published datasets are made of: what a file is of its scene (image, mask,
-//! band) and the part of a split.
+//! Words in the names of published datasets. A word tells scenes apart (a number, a date, a tile),
+//! products of one scene (image, mask, band, a sensor), or the parts of a split (train, test).
 
 use crate::draft::pattern::{TokenKind, TokenizedPath};
 
-/// Words for what a file is within its scene: products, sensors, polarisations, moments of a pair.
-const ROLE_WORDS: &[&str] = &[
+/// Words of products, by which the files of one scene differ: kinds of images and labels, sensors,
+/// polarisations, moments of a pair.
+const PRODUCT_WORDS: &[&str] = &[
     "a",
     "aerial",
     "after",
@@ -137,7 +138,7 @@ const SPLIT_WORDS: &[&str] = &[
     "validation",
 ];
 
-/// Words of classes of whole scenes, which are no products.
+/// Words of classes of whole scenes: folders of these names hold different scenes, not products.
 const CLASS_WORDS: &[&str] = &[
     "neg",
     "negative",
@@ -146,55 +147,57 @@ const CLASS_WORDS: &[&str] = &[
     "positive",
     "positives",
 ];
-/// Least letters of a product with a digit after it, in names of folders: `Image1`, `label2`.
-const NUMBERED_LEAST: usize = 3;
+/// Fewest letters before the digit of a numbered product in the name of a folder, such as `Image1`:
+/// of shorter words, such as `s2`, the digit is a part.
+const MIN_LETTERS_BEFORE_DIGIT: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TextToken {
-    /// The text before it, from the word before.
-    pub before: String,
+    /// The text between the word before it and this one.
+    pub separator: String,
     pub text: String,
-    /// In lower case.
+    /// `text` in lower case.
     pub lower: String,
     pub kind: TokenKind,
-    /// Index among the words of its text.
-    pub at: usize,
-    /// What the names beside it say of the word; see
+    /// Index among the words of its name.
+    pub index: usize,
+    /// What the other names of its folder say of the word; see
     /// [`ParsedPath::from_paths`](super::parsed::ParsedPath::from_paths).
-    pub part: WordPart,
+    pub meaning: WordMeaning,
 }
 
-/// Whether a word identifies scenes.
+/// What a word tells apart, as the other names of its folder show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WordPart {
-    /// As the word itself says.
-    ByItself,
-    /// It is a part of the scene's name: T1 in `…_T1_B1`, `…_T1_B2`.
+pub(super) enum WordMeaning {
+    /// They do not show it: the word itself decides.
+    Unknown,
+    /// Scenes: `T1` in `…_T1_B1` and `…_T1_B2` is a part of the scene's name.
     Scene,
-    /// It is a part of the product's: 101 in `prior_101`, beside names without.
+    /// Products: `101` in `prior_101` is a part of the product's name, beside names without it.
     Product,
 }
 
 /// The words of a folder's name or of a file's stem.
-pub(super) fn words_of(text: &str) -> Vec<TextToken> {
+pub(super) fn split_into_words(text: &str) -> Vec<TextToken> {
     let name = TokenizedPath::from_text(text.to_owned(), false);
-    let mut last = 0;
+    let mut last_end = 0;
     let mut words = Vec::with_capacity(name.tokens.len());
     for (index, token) in name.tokens.iter().enumerate() {
-        let own = name.token(index);
+        let word = name.token(index);
         words.push(TextToken {
-            before: text[last..token.span.start].to_owned(),
-            text: own.to_owned(),
-            lower: own.to_lowercase(),
+            separator: text[last_end..token.span.start].to_owned(),
+            text: word.to_owned(),
+            lower: word.to_lowercase(),
+            // Neither a folder nor a stem has an ending: what follows a dot is a word, too.
             kind: if token.kind == TokenKind::Ending {
-                kind_of_word(own)
+                kind_of_word(word)
             } else {
                 token.kind
             },
-            at: index,
-            part: WordPart::ByItself,
+            index,
+            meaning: WordMeaning::Unknown,
         });
-        last = token.span.end;
+        last_end = token.span.end;
     }
     words
 }
@@ -209,21 +212,21 @@ fn kind_of_word(word: &str) -> TokenKind {
 }
 
 impl TextToken {
-    /// True for what a file is of its scene. Digits before the word do not matter: 3band.
-    pub fn is_role(&self) -> bool {
-        let bare = self.lower.trim_start_matches(|c: char| c.is_ascii_digit());
-        self.is_exact_role() || (!bare.is_empty() && ROLE_WORDS.contains(&bare))
+    /// True for the word of a product. Digits before it do not matter: `3band`.
+    pub fn is_product(&self) -> bool {
+        let without_digits = self.lower.trim_start_matches(|c: char| c.is_ascii_digit());
+        self.is_exact_product() || PRODUCT_WORDS.contains(&without_digits)
     }
 
-    /// True for words of the list and for bands.
-    pub fn is_exact_role(&self) -> bool {
+    /// True for the word of a product without digits before it, and for a band.
+    pub fn is_exact_product(&self) -> bool {
         self.kind == TokenKind::Band
-            || ROLE_WORDS.contains(&self.lower.as_str())
-            || self.has_role_within()
+            || PRODUCT_WORDS.contains(&self.lower.as_str())
+            || self.has_product_in_camel_case()
     }
 
-    /// True for a word of several, of which one says it: `LabelHand`, `S1Hand`, `JPEGImages`.
-    fn has_role_within(&self) -> bool {
+    /// True for several words in camel case, one of them that of a product: `LabelHand`, `S1Hand`.
+    fn has_product_in_camel_case(&self) -> bool {
         let letters: Vec<char> = self.text.chars().collect();
         let mut start = 0;
         let mut parts = Vec::new();
@@ -239,15 +242,17 @@ impl TextToken {
         parts.len() > 1
             && parts.into_iter().any(|part| {
                 let part: String = letters[part].iter().collect::<String>().to_lowercase();
-                part.len() > 1 && ROLE_WORDS.contains(&part.as_str())
+                part.len() > 1 && PRODUCT_WORDS.contains(&part.as_str())
             })
     }
 
-    /// True for the word of a product in the name of a folder, which may have one digit after it.
-    pub fn is_role_of_folder(&self) -> bool {
-        let bare = self.lower.strip_suffix(|c: char| c.is_ascii_digit());
-        let is_numbered = |bare: &str| bare.len() >= NUMBERED_LEAST && ROLE_WORDS.contains(&bare);
-        self.is_role() || bare.is_some_and(is_numbered)
+    /// True for the word of a product in the name of a folder, also with a digit: `Image1`.
+    pub fn is_product_of_folder(&self) -> bool {
+        let without_digit = self.lower.strip_suffix(|c: char| c.is_ascii_digit());
+        self.is_product()
+            || without_digit.is_some_and(|word| {
+                word.len() >= MIN_LETTERS_BEFORE_DIGIT && PRODUCT_WORDS.contains(&word)
+            })
     }
 
     pub fn is_class(&self) -> bool {
@@ -260,35 +265,34 @@ impl TextToken {
 
     /// True for what identifies scenes: numbers, dates, tiles, words with digits.
     pub fn is_identifier(&self) -> bool {
-        match self.part {
-            WordPart::Scene => return true,
-            WordPart::Product => return false,
-            WordPart::ByItself => {}
+        match self.meaning {
+            WordMeaning::Scene => return true,
+            WordMeaning::Product => return false,
+            WordMeaning::Unknown => {}
         }
         match self.kind {
             TokenKind::Number | TokenKind::Date | TokenKind::Time | TokenKind::Tile => true,
             TokenKind::Band | TokenKind::Resolution => false,
             TokenKind::Ending | TokenKind::Word => {
-                !self.is_exact_role() && self.lower.bytes().any(|b| b.is_ascii_digit())
+                !self.is_exact_product() && self.lower.bytes().any(|b| b.is_ascii_digit())
             }
         }
     }
 }
 
-/// The text of some of the words, with what stood between them, and with the brackets closed that
-/// are opened in it.
-pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -> String {
+/// The text of some words of a name, with the separators of the name; `_` where it has none between
+/// words that were not neighbours, and with the brackets closed that are opened in it.
+pub(super) fn join_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -> String {
     let mut text = String::new();
-    let mut last: Option<usize> = None;
+    let mut last_index: Option<usize> = None;
     for word in words {
-        match last {
-            Some(last) if last + 1 == word.at => text.push_str(&word.before),
-            Some(_) if word.before.is_empty() => text.push('_'),
-            Some(_) => text.push_str(&word.before),
+        match last_index {
             None => {}
+            Some(last) if last + 1 != word.index && word.separator.is_empty() => text.push('_'),
+            Some(_) => text.push_str(&word.separator),
         }
         text.push_str(&word.text);
-        last = Some(word.at);
+        last_index = Some(word.index);
     }
     for (open, close) in [('(', ')'), ('[', ']'), ('{', '}')] {
         let is_open = text.rfind(open) > text.rfind(close);
@@ -297,8 +301,8 @@ pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -
     text
 }
 
-/// The singular of a product: images → image.
-pub(super) fn singular(text: &str) -> String {
+/// The name of a product in the to_singular: `images` → `image`.
+pub(super) fn to_singular(text: &str) -> String {
     const PLURALS: [&str; 10] = [
         "annotations",
         "captions",
@@ -318,16 +322,20 @@ pub(super) fn singular(text: &str) -> String {
     }
 }
 
-/// The part of a split that a list's name says: `eurosat-100-train` → train.
-pub fn split_named_by(stem: &str) -> Option<String> {
-    let mut found = words_of(stem).into_iter().filter(TextToken::is_split);
+/// The part of a split in the name of a list: `eurosat-100-train` → `train`. `None` where it has
+/// none or several.
+pub fn find_split_in_name(stem: &str) -> Option<String> {
+    let mut found = split_into_words(stem)
+        .into_iter()
+        .filter(TextToken::is_split);
     let first = found.next()?;
     found.next().is_none().then_some(first.lower)
 }
 
-/// The name of a list without the part of a split: `eurosat-spatial-train` → `eurosat_spatial`.
-pub fn list_family(stem: &str) -> String {
-    let words: Vec<String> = words_of(stem)
+/// The name that the lists of all parts of one split share, without the part: that of
+/// `eurosat-spatial-train` is `eurosat_spatial`.
+pub fn find_list_family(stem: &str) -> String {
+    let words: Vec<String> = split_into_words(stem)
         .into_iter()
         .filter(|word| !word.is_split())
         .map(|word| word.lower)

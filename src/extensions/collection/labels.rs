@@ -17,17 +17,21 @@ struct LabelOptions {
 #[serde(deny_unknown_fields)]
 struct LabelClass {
     name: String,
-    category: Category,
+    category: ClassCategory,
     #[serde(default)]
     description: Option<String>,
     #[serde(default, alias = "color")]
     colour: Option<String>,
 }
 
-/// The value of a class: a number in masks, a code in tables. Stored as a string.
+/// The value that stands for a class in the data: a number in masks, a code in tables. Stored as a
+/// string.
 #[derive(serde::Deserialize)]
-#[serde(untagged)]
-enum Category {
+#[serde(
+    untagged,
+    expecting = "the category of a class is an integer or a text"
+)]
+enum ClassCategory {
     Number(i64),
     Text(String),
 }
@@ -36,30 +40,29 @@ enum Category {
 /// category, description?, colour?}], description?}`, with colours as `#rrggbb`.
 ///
 /// # Errors
-/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an
-/// invalid colour. Classes may share a category: several names for one value, of which a check
-/// warns.
+/// [`Kind::Usage`](crate::error::Kind::Usage) for two classes whose names differ at most in the
+/// blanks around them, an empty name, or an invalid colour. Classes may share a category, which is a
+/// warning of validation.
 pub fn labels(given: &Json) -> Result<CollectionFields> {
     let given: LabelOptions = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
     for class in &given.classes {
         let category = match &class.category {
-            Category::Number(number) => number.to_string(),
-            Category::Text(text) => text.clone(),
+            ClassCategory::Number(number) => number.to_string(),
+            ClassCategory::Text(text) => text.clone(),
         };
-        if class.name.trim().is_empty() {
+        let name = class.name.trim();
+        if name.is_empty() {
             return Err(Error::usage(format!(
                 "the class of category {category} has no name"
             )));
         }
-        if classes.iter().any(|other| other["name"] == *class.name) {
-            return Err(
-                Error::usage(format!("two classes have the name {}", class.name))
-                    .hint("classes may share a category, not a name"),
-            );
+        if classes.iter().any(|other| other["name"] == *name) {
+            return Err(Error::usage(format!("two classes have the name {name}"))
+                .hint("classes may share a category, not a name"));
         }
         let mut entry =
-            json!({ "name": class.name, "category": category, "description": class.description });
+            json!({ "name": name, "category": category, "description": class.description });
         if let Some(colour) = &class.colour {
             let digits = colour.strip_prefix('#').unwrap_or_default();
             if digits.len() != 6 || !digits.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -128,6 +131,11 @@ mod tests {
             json!({
                 "classes": [class("a", json!(1), "#000000"), class("a", json!(2), "#000000")],
             }),
+            // The validation trims names, too.
+            json!({
+                "classes": [class("a", json!(1), "#000000"), class("a ", json!(2), "#000000")],
+            }),
+            json!({ "classes": [class("a", json!(1.5), "#000000")] }),
             json!({ "classes": [], "colors": 1 }),
         ] {
             assert!(labels(&bad).is_err(), "{bad}");

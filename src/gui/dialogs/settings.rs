@@ -1,4 +1,5 @@
-//! The settings dialog: appearance, work, remote access. Changes apply at once and are stored.
+//! The settings dialog: appearance, processing, remote access, prices of publishing. Changes apply
+//! at once and are stored.
 
 use egui::{Frame, Margin, Ui, vec2};
 
@@ -14,27 +15,30 @@ use crate::ops::publish::{LIST_PRICES_DATE, Prices};
 use crate::remote::{CacheState, cache_state, clear_cache};
 use crate::text::Language;
 
+/// Choices of the number of threads; 0 for one per processor.
 const THREAD_COUNTS: [usize; 6] = [0, 1, 2, 4, 8, 16];
 const REQUEST_COUNTS: [usize; 6] = [1, 4, 8, 16, 32, 64];
-const IDLE_TIMEOUTS_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
-const CACHE_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
-/// Width of the label and of the choice, in points.
+/// Choices of the time without an answer after which a request ends, in seconds.
+const SERVER_TIMEOUTS_S: [f64; 5] = [5.0, 10.0, 20.0, 60.0, 300.0];
+/// Choices of the size of the cache in MB; 0 for no cache.
+const CACHE_SIZES_MB: [u64; 6] = [0, 512, 2048, 5120, 10_240, 51_200];
+/// Width of the label of a row, in points.
 const LABEL_WIDTH: f32 = 220.0;
+/// Width of the choice or fields of a row, in points.
 const FIELD_WIDTH: f32 = 190.0;
 
 pub struct SettingsDialog {
     theme: Theme,
     settings: Settings,
     cache: AsyncValue<u32, CacheState>,
-    /// How often the cache was emptied: the key of its measured state.
+    /// How often emptying the cache was requested: the key of its measured state.
     times_emptied: u32,
-    /// Prices as they are typed, in the order of [`PRICES`].
-    prices: [String; 6],
+    /// The prices as they are typed, in the order of [`PRICE_ROWS`].
+    typed_prices: [String; 6],
 }
 
-/// Prices in rows of two: label of the row, accessible names of its fields. Without settings, a
-/// month has one full read and no limit.
-const PRICES: [(&str, [&str; 2]); 3] = [
+/// Fields of prices, two in a row: label of the row, accessible names of its fields.
+const PRICE_ROWS: [(&str, [&str; 2]); 3] = [
     (
         mark!("1 GB: a month of storage, egress"),
         [mark!("Storage of 1 GB, a month"), mark!("Egress of 1 GB")],
@@ -74,13 +78,14 @@ impl SettingsDialog {
             full_reads_month,
             limit_month,
         ];
-        let prices = values.map(|price| price.map_or(String::new(), |price| price.to_string()));
+        let typed_prices =
+            values.map(|price| price.map_or(String::new(), |price| price.to_string()));
         Self {
             theme,
             settings,
             cache: AsyncValue::default(),
             times_emptied: 0,
-            prices,
+            typed_prices,
         }
     }
 
@@ -121,7 +126,7 @@ impl SettingsDialog {
         );
     }
 
-    fn work_ui(&mut self, ui: &mut Ui) {
+    fn processing_ui(&mut self, ui: &mut Ui) {
         group_ui(ui, tr!("Processing"));
         choice_ui(
             ui,
@@ -133,7 +138,6 @@ impl SettingsDialog {
     }
 
     fn remote_ui(&mut self, ui: &mut Ui) {
-        let t = theme::tokens(ui);
         group_ui(ui, tr!("Remote access"));
         let remote = &mut self.settings.remote;
         choice_ui(
@@ -147,16 +151,24 @@ impl SettingsDialog {
             ui,
             tr!("Stop waiting for a server after"),
             &mut remote.idle_timeout_s,
-            &IDLE_TIMEOUTS_S,
+            &SERVER_TIMEOUTS_S,
             |seconds| format!("{seconds} s"),
         );
         choice_ui(
             ui,
             tr!("Maximum size of the cache"),
             &mut remote.cache_mb,
-            &CACHE_MB,
+            &CACHE_SIZES_MB,
             describe_cache_size,
         );
+        self.cache_ui(ui);
+        let variables =
+            tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
+        ui.label(theme::style_small_text(variables, theme::tokens(ui).tx3));
+    }
+
+    /// Draws the state of the cache, once it is measured, and the button that empties it.
+    fn cache_ui(&mut self, ui: &mut Ui) {
         let Some(cache) = self.cache.latest() else {
             return;
         };
@@ -190,33 +202,33 @@ impl SettingsDialog {
         ui.label(
             theme::rich_text(folder.display().to_string())
                 .font(font::mono(12.0))
-                .color(t.tx3),
+                .color(theme::tokens(ui).tx3),
         );
-        let variables =
-            tr!("TACO_STUDIO_HTTP_TIMEOUT and TACO_STUDIO_CACHE_MB override these settings.");
-        ui.label(theme::style_small_text(variables, t.tx3));
     }
 
     fn prices_ui(&mut self, ui: &mut Ui) {
         let t = theme::tokens(ui);
-        group_ui(ui, tr!("Prices before publishing, in $"));
+        group_ui(ui, tr!("Prices for the estimate of costs, in $"));
         let list_price = tr!("list price" in "a price");
-        let hints = [
+        // What applies while a field is empty.
+        let defaults = [
             [list_price, list_price],
             [list_price, list_price],
             ["1", tr!("none" in "a limit")],
         ];
-        for (((label, names), fields), hints) in
-            PRICES.iter().zip(self.prices.chunks_mut(2)).zip(hints)
+        for (((label, names), fields), defaults) in PRICE_ROWS
+            .iter()
+            .zip(self.typed_prices.chunks_mut(2))
+            .zip(defaults)
         {
             row_ui(ui, crate::text::translate_text(label), |ui| {
-                for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
+                for ((name, field), default) in names.iter().zip(fields).zip(defaults) {
                     let is_invalid =
                         !field.trim().is_empty() && Prices::parse_price(field).is_none();
                     let field = TextField::new(crate::text::translate_text(name), field)
                         .hide_label()
                         .mono()
-                        .hint(hint);
+                        .hint(default);
                     let note = if is_invalid {
                         FieldNote::Error(tr!("Type a number that is not negative").into())
                     } else {
@@ -226,14 +238,14 @@ impl SettingsDialog {
                 }
             });
         }
-        let before = &self.settings.publish_prices;
+        let stored = &self.settings.publish_prices;
         self.settings.publish_prices = Prices {
-            storage_gb_month: self.parse_typed_price(0, before.storage_gb_month),
-            egress_gb: self.parse_typed_price(1, before.egress_gb),
-            read_1000: self.parse_typed_price(2, before.read_1000),
-            write_1000: self.parse_typed_price(3, before.write_1000),
-            full_reads_month: self.parse_typed_price(4, before.full_reads_month),
-            limit_month: self.parse_typed_price(5, before.limit_month),
+            storage_gb_month: self.parse_typed_price(0, stored.storage_gb_month),
+            egress_gb: self.parse_typed_price(1, stored.egress_gb),
+            read_1000: self.parse_typed_price(2, stored.read_1000),
+            write_1000: self.parse_typed_price(3, stored.write_1000),
+            full_reads_month: self.parse_typed_price(4, stored.full_reads_month),
+            limit_month: self.parse_typed_price(5, stored.limit_month),
         };
         let text = tr!(
             "Empty: the list prices of the stores of about {date}, which are approximate. The \
@@ -243,11 +255,13 @@ impl SettingsDialog {
         ui.add(egui::Label::new(theme::style_small_text(text, t.tx3)).wrap());
     }
 
-    /// The price in a field: `None` when the field is empty, `before` while its text is not a
-    /// price.
-    fn parse_typed_price(&self, at: usize, before: Option<f64>) -> Option<f64> {
-        let text = self.prices.get(at).filter(|text| !text.trim().is_empty())?;
-        Prices::parse_price(text).or(before)
+    /// The price in a field: `None` when the field is empty, `stored` while its text is not a price.
+    fn parse_typed_price(&self, index: usize, stored: Option<f64>) -> Option<f64> {
+        let text = self
+            .typed_prices
+            .get(index)
+            .filter(|text| !text.trim().is_empty())?;
+        Prices::parse_price(text).or(stored)
     }
 }
 
@@ -307,7 +321,7 @@ impl DialogView for SettingsDialog {
                     ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
                     self.appearance_ui(ui);
                     ui.add_space(6.0);
-                    self.work_ui(ui);
+                    self.processing_ui(ui);
                     ui.add_space(6.0);
                     self.remote_ui(ui);
                     ui.add_space(6.0);
@@ -330,7 +344,7 @@ fn group_ui(ui: &mut Ui, title: &str) {
     );
 }
 
-fn row_ui(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)) {
+fn row_ui(ui: &mut Ui, label: &str, add_contents: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(LABEL_WIDTH, 26.0), egui::Sense::hover());
         paint::text_left(
@@ -340,7 +354,7 @@ fn row_ui(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui)) {
             font::regular(13.0),
             theme::tokens(ui).tx,
         );
-        add(ui);
+        add_contents(ui);
     });
 }
 
@@ -350,11 +364,12 @@ fn choice_ui<T: PartialEq + Copy>(
     label: &str,
     value: &mut T,
     values: &[T],
-    text: impl Fn(T) -> String,
+    describe: impl Fn(T) -> String,
 ) {
     row_ui(ui, label, |ui| {
-        let options: Vec<String> = values.iter().map(|&value| text(value)).collect();
-        if let Some(picked) = widgets::combo(ui, label, &text(*value), FIELD_WIDTH, false, &options)
+        let options: Vec<String> = values.iter().map(|&value| describe(value)).collect();
+        if let Some(picked) =
+            widgets::combo(ui, label, &describe(*value), FIELD_WIDTH, false, &options)
         {
             *value = values[picked];
         }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::choice::CatalogueChoice;
 use super::item_metadata::ItemMetadata;
-use super::links::{expect_reachable, place_of_link};
+use super::links::{check_link_allowed, place_of_link};
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, box_polygon, parse_time};
 use crate::model::Address;
@@ -122,7 +122,7 @@ impl ItemSearch {
             return Ok(None);
         };
         let linked = place_of_link(place, href)?;
-        expect_reachable(place, &linked)?;
+        check_link_allowed(place, &linked)?;
         Ok(Some(self.asked_at(&linked, with_collections)))
     }
 
@@ -154,7 +154,7 @@ pub(super) fn address_of_link(place: &Path, link: &Json) -> Result<Option<PathBu
         return Ok(None);
     };
     let linked = place_of_link(place, href)?;
-    expect_reachable(place, &linked)?;
+    check_link_allowed(place, &linked)?;
     if !has_method(link, "POST") {
         return Ok(Some(linked));
     }

@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
 use crate::container::read_asset;
-use crate::draft::{ArrangedFiles, split_named_by};
+use crate::draft::{ArrangedFiles, find_split_in_name};
 use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
@@ -165,7 +165,7 @@ pub(super) fn join_lists(
             below: &file.below,
             stem,
             folder,
-            split: split_named_by(stem),
+            split: find_split_in_name(stem),
             names,
             roots: arrangement.roots.len(),
         };

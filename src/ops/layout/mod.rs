@@ -20,7 +20,8 @@ use super::source_files::{find_files, has_files};
 use crate::container::write_document;
 use crate::draft::{
     ArrangedFiles, LayoutQuestion, LayoutReading, LayoutWay, RenamedId, UnclearLayout, Unplaced,
-    arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout, stem_layout,
+    arrange_files, find_list_family, folder_layout, folders_are_scenes, recognise_layout,
+    stem_layout,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -603,9 +604,9 @@ fn columns_of(
             if let Some(at) = known(&name) {
                 let against = differing(at);
                 if !against.is_empty()
-                    || apart.contains(&(field.name.as_str(), list_family(&list.stem)))
+                    || apart.contains(&(field.name.as_str(), find_list_family(&list.stem)))
                 {
-                    let suffixes = [list_family(&list.stem), plain_name(&list.stem)];
+                    let suffixes = [find_list_family(&list.stem), plain_name(&list.stem)];
                     let others = suffixes
                         .iter()
                         .filter(|suffix| !suffix.is_empty())
@@ -713,7 +714,7 @@ fn families_apart<'a>(
     let mut families: Vec<(Family<'a>, Vec<&(usize, Value)>)> = Vec::new();
     for list in lists {
         for (field, values) in &list.columns {
-            let family = (field.name.as_str(), list_family(&list.stem));
+            let family = (field.name.as_str(), find_list_family(&list.stem));
             let values = values.iter().filter(|(_, value)| !value.is_null());
             match families.iter_mut().find(|(known, _)| *known == family) {
                 Some((_, known)) => known.extend(values),

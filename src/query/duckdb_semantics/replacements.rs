@@ -148,11 +148,15 @@ impl ExpressionRewrite<'_, '_> {
     fn read_text<'e>(&self, part: &'e mut Expr) -> Option<&'e mut Expr> {
         let text = match part {
             Expr::Cast {
-                kind: CastKind::Cast | CastKind::DoubleColon,
+                kind,
                 expr,
                 data_type,
                 ..
-            } if !is_text_type(data_type) => expr.as_mut(),
+            } if matches!(kind, CastKind::Cast | CastKind::DoubleColon)
+                && !is_text_type(data_type) =>
+            {
+                expr.as_mut()
+            }
             Expr::BinaryOp {
                 left,
                 op: BinaryOperator::Arrow | BinaryOperator::LongArrow,

@@ -221,14 +221,13 @@ impl Planner<'_> {
         }
         let keys = self.bind_group_keys(select, &items, &mut bind)?;
 
-        let has_aggregate = items
+        let mut bound = items
             .iter()
             .map(|item| &item.expr)
             .chain(&having)
             .chain(&qualify)
-            .chain(&others)
-            .any(aggregates);
-        let grouped = keys.is_some() || having.is_some() || has_aggregate;
+            .chain(&others);
+        let grouped = keys.is_some() || having.is_some() || bound.any(has_aggregate);
         if grouped {
             let mut groups = SelectGroups::new(&self.engine);
             for key in keys.iter().flat_map(|keys| &keys.keys) {

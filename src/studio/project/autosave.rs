@@ -21,7 +21,7 @@ use crate::jobs::{JobContext, Jobs};
 /// instead, which is shorter.
 const WEIGHT_MAX: u64 = 20_000;
 /// Interval between checks whether the thread is alive.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// Timeout of a change waiting for the previous one to be on disk, and of closing a draft waiting
 /// for the last one.
 const PATIENCE: Duration = if cfg!(test) {
@@ -154,7 +154,7 @@ impl Autosave {
             state = self
                 .shared
                 .1
-                .wait_timeout(state, left.min(LOOK))
+                .wait_timeout(state, left.min(POLL_INTERVAL))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
@@ -216,7 +216,7 @@ impl Autosave {
     /// change is pending, or that was reported.
     pub fn find_time_to_slow(&self) -> Option<Duration> {
         let since = self.lock_shared().since?;
-        let left = (SLOW + LOOK).saturating_sub(since.elapsed());
+        let left = (SLOW + POLL_INTERVAL).saturating_sub(since.elapsed());
         (!self.has_reported_slow.get()).then_some(left)
     }
 
@@ -621,7 +621,7 @@ mod tests {
         let began = Instant::now();
         assert!(!autosave.wait_until_written(), "it is not there");
         let left = autosave.find_time_to_slow().expect("a change is pending");
-        assert!(left <= SLOW + LOOK);
+        assert!(left <= SLOW + POLL_INTERVAL);
         drop(autosave);
         assert!(began.elapsed() < Duration::from_secs(20), "it ended");
         drop(answer);

@@ -109,9 +109,7 @@ mod tests {
 
     #[test]
     fn the_only_date_of_a_name_is_its_time() {
-        let day = |text: &str| {
-            crate::model::parse_utc_time(text).map(|at| at.and_utc().timestamp_micros())
-        };
+        let day = crate::footprint::parse_time;
         for name in [
             "S2_20240131_T32",
             "scene-2024-01-31",

@@ -228,7 +228,7 @@ fn shorten_kind(kind: &str) -> &str {
 }
 
 fn insert(cx: &mut PanelContext<'_>, column: &str) {
-    cx.request(Request::AppendToQuery(sql::name(column)));
+    cx.request(Request::AppendToQuery(sql::quote_name(column)));
     cx.request(Request::Do(Action::ShowQuery));
 }
 
@@ -346,17 +346,15 @@ fn summary_panel_ui(
                         {
                             insert(cx, &request.column);
                         }
-                        let set = cx.studio.filters().iter().any(|filter| {
-                            filter.condition.as_ref().is_some_and(|condition| {
-                                condition.starts_with(&sql::name(&request.column))
-                            })
-                        });
-                        if set
+                        let key = FilterKey::Column(&request.column);
+                        let is_filtered =
+                            (cx.studio.filters().iter()).any(|filter| key.selects_filter(filter));
+                        if is_filtered
                             && ui
                                 .add(Button::ghost(tr!("Clear filter")).icon(icons::X))
                                 .clicked()
                         {
-                            filters::set(cx, FilterKey::Column(&request.column), None);
+                            filters::set(cx, key, None);
                         }
                     });
                 });
@@ -422,7 +420,7 @@ fn contents_ui(
                 } else {
                     quoted_text(value)
                 };
-                let condition = format!("{} = {quoted}", sql::name(&request.column));
+                let condition = format!("{} = {quoted}", sql::quote_name(&request.column));
                 let filter = Filter::condition(condition).at_level(request.level);
                 filters::set(cx, FilterKey::Column(&request.column), Some(filter));
             }
@@ -485,7 +483,7 @@ fn range_filter<'a>(
         };
         return (FilterKey::Time, filter.at_level(request.level));
     }
-    let name = sql::name(&request.column);
+    let name = sql::quote_name(&request.column);
     let condition = match (from.is_empty(), to.is_empty()) {
         (false, false) => format!("{name} BETWEEN {from} AND {to}"),
         (false, true) => format!("{name} >= {from}"),

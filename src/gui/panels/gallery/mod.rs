@@ -19,19 +19,24 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::panel::Panel;
 use crate::gui::theme::{self, font};
 use crate::gui::value_id::ValueId;
-use crate::gui::widgets::{self, Button, RowsOutput, Segment, VirtualRows, paint};
+use crate::gui::widgets::{self, Button, FieldNote, RowsOutput, Segment, VirtualRows, paint};
 use crate::gui::{filters, icons};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, is_padding};
 use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
 use pictures::{CardState, Pictures, ThumbnailBands};
-use state::{GalleryPanel, SortedRoots};
+use state::{DEFAULT_CARD_SIZE, GalleryPanel, SortedRoots};
 
-const CAPTION: f32 = 24.0;
-const GAP: f32 = 10.0;
-const SMALLEST: f32 = 84.0;
-const LARGEST: f32 = 300.0;
+/// Height of the line below a thumbnail, in points.
+const CAPTION_HEIGHT: f32 = 24.0;
+const CARD_GAP: f32 = 10.0;
+const MIN_CARD_SIZE: f32 = 84.0;
+const MAX_CARD_SIZE: f32 = 300.0;
+/// Rows of level 0 in which a sample that is not padding is looked for.
+const ROWS_SEARCHED: usize = 1000;
+/// Most children of a FOLDER whose FILEs can be chosen.
+const CHILDREN_LISTED: usize = 256;
 
 impl Panel for GalleryPanel {
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -40,7 +45,7 @@ impl Panel for GalleryPanel {
             widgets::draw_empty_state(ui, icons::SQUARES_FOUR, tr!("No pictures"), why);
             return;
         };
-        refresh(self, cx, document);
+        refresh_choices(self, cx, document);
         toolbar_ui(ui, self, document);
         filters::bar_ui(ui, cx, document, 0);
         cx.want_level(0);
@@ -52,13 +57,13 @@ impl Panel for GalleryPanel {
         let kept = cx.studio.filtered_rows().cloned();
         let kept_rows = kept.as_ref().and_then(|kept| kept.rows(0));
         let key = cx.document_key();
-        let mut order: Option<Arc<SortedRoots>> = None;
+        let mut sorted: Option<Arc<SortedRoots>> = None;
         if let (Some(column), Some(open)) = (self.sort.clone(), document.opened_dataset()) {
-            let of = kept.as_ref().map(ValueId::from_arc);
+            let filtered = kept.as_ref().map(ValueId::from_arc);
             let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
             self.order.update(
                 cx.jobs,
-                (key, of.clone(), column.clone()),
+                (key, filtered.clone(), column.clone()),
                 tr!("Sort"),
                 move |ctx| {
                     let rows = kept.as_ref().and_then(|kept| kept.rows(0));
@@ -66,56 +71,60 @@ impl Panel for GalleryPanel {
                     Ok(Arc::new(SortedRoots::new(sorted)))
                 },
             );
-            order = match self.order.get(&(key, of, column)) {
-                Some(Ok(order)) => Some(order.clone()),
-                _ => None,
-            };
+            match self.order.get(&(key, filtered, column)) {
+                Some(Ok(order)) => sorted = Some(order.clone()),
+                Some(Err(error)) => {
+                    let why = FieldNote::Error(error.summary().to_owned());
+                    widgets::note_ui(ui, &why);
+                }
+                None => {}
+            }
         }
-        let shown: &[u32] = match (&order, kept_rows) {
-            (Some(order), _) => order.rows(),
-            (None, Some(rows)) => rows,
-            (None, None) => &[],
-        };
-        let all = order.is_none() && kept_rows.is_none();
-        let count = if all { document.rows(0) } else { shown.len() };
-        let row_of = |index: usize| if all { index as u32 } else { shown[index] };
+        // `None`: a card for each row of level 0, in their order.
+        let listed: Option<&[u32]> = sorted.as_ref().map(|sorted| sorted.rows()).or(kept_rows);
+        let count = listed.map_or(document.rows(0), <[u32]>::len);
+        let row_of = |card: usize| listed.map_or(card as u32, |rows| rows[card]);
         grid_ui(ui, self, cx, document, count, &row_of, &|root| {
-            find_card_index(root, order.as_deref(), kept_rows)
+            find_card(root, sorted.as_deref(), kept_rows)
         });
     }
 }
 
-fn find_card_index(
-    root: u32,
-    order: Option<&SortedRoots>,
-    kept_rows: Option<&[u32]>,
-) -> Option<usize> {
-    match (order, kept_rows) {
-        (Some(order), _) => order.find_card(root),
-        // The rows that filters keep ascend.
+/// The card of a row of level 0, of which `kept_rows` passed the filters.
+fn find_card(root: u32, sorted: Option<&SortedRoots>, kept_rows: Option<&[u32]>) -> Option<usize> {
+    match (sorted, kept_rows) {
+        (Some(sorted), _) => sorted.find_card(root),
+        // Filters keep rows in ascending order.
         (None, Some(rows)) => rows.binary_search(&root).ok(),
         (None, None) => Some(root as usize),
     }
 }
 
-fn refresh(panel: &mut GalleryPanel, cx: &mut PanelContext<'_>, document: &Document) {
+/// Brings files, captions, order and thumbnails to the present state of the document.
+fn refresh_choices(panel: &mut GalleryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = cx.document_key();
-    let cache = cx.session.environment.cache_dir.clone();
-    if panel.made_for == Some(key) {
+    if panel.shown_document == Some(key) {
         return;
     }
-    let files = files_of(document);
+    let files = list_files_of_first_sample(document);
     // Choices survive edits while they remain valid.
     if !files.iter().any(|(path, _)| *path == panel.file) {
         let raster = files
             .iter()
-            .find(|(_, name)| icons::of_file(name) == icons::IMAGE)
+            .find(|(_, name)| is_shown_as_raster(name))
             .or(files.first());
         panel.file = raster.map(|(path, _)| path.clone()).unwrap_or_default();
     }
     panel.files = files;
-    if panel.made_for.is_none_or(|made| made.0 != key.0) {
-        let fields = document.fields(0);
+    let fields = document.fields(0);
+    let is_same_document = panel
+        .shown_document
+        .is_some_and(|(document, _)| document == key.0);
+    if is_same_document {
+        for column in &mut panel.captions {
+            column.take_if(|name| !has_field(&fields, name));
+        }
+    } else {
         let cloud = fields
             .iter()
             .find(|field| field.name.to_ascii_lowercase().contains("cloud"))
@@ -125,19 +134,39 @@ fn refresh(panel: &mut GalleryPanel, cx: &mut PanelContext<'_>, document: &Docum
             cloud,
         ];
     }
-    panel.pictures = Pictures::new(cache);
-    panel.made_for = Some(key);
+    panel.sort.take_if(|name| !is_sortable(&fields, name));
+    panel.pictures = Pictures::new(cx.session.environment.cache_dir.clone());
+    panel.shown_document = Some(key);
+}
+
+/// True for a name that may be that of a raster: the icon of the file says so, too.
+fn is_shown_as_raster(name: &str) -> bool {
+    icons::of_file(name) == icons::IMAGE
+}
+
+fn has_field(fields: &[FieldSpec], name: &str) -> bool {
+    fields.iter().any(|field| field.name == name)
+}
+
+/// True for a column by which the cards can be sorted.
+fn is_sortable(fields: &[FieldSpec], name: &str) -> bool {
+    list_sort_columns(fields).any(|column| column == name)
+}
+
+fn list_sort_columns(fields: &[FieldSpec]) -> impl Iterator<Item = &str> {
+    let columns = fields.iter().filter(|field| !field.dtype.is_nested());
+    std::iter::once("id").chain(columns.map(|field| field.name.as_str()))
 }
 
 fn find_field_name(fields: &[FieldSpec], names: &[&str]) -> Option<String> {
     names
         .iter()
-        .find(|name| fields.iter().any(|f| f.name == **name))
+        .find(|name| has_field(fields, name))
         .map(|name| (*name).to_owned())
 }
 
-/// Display name of the chosen file.
-fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
+/// Name of a file to choose. The file of a sample that is a FILE has none.
+fn name_or_sample((path, name): &(Vec<u32>, String)) -> &str {
     if path.is_empty() {
         tr!("the sample itself")
     } else {
@@ -147,12 +176,12 @@ fn shown_name((path, name): &(Vec<u32>, String)) -> &str {
 
 /// Positions and names of the FILEs of the first sample that is not padding; the name is empty for
 /// a sample that is a FILE.
-fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
+fn list_files_of_first_sample(document: &Document) -> Vec<(Vec<u32>, String)> {
     let tree = document.tree();
     let Some(top) = tree.levels.first() else {
         return Vec::new();
     };
-    let first = (0..top.len().min(1000) as u32)
+    let first = (0..top.len().min(ROWS_SEARCHED) as u32)
         .find(|&row| !is_padding(top.id(row)))
         .unwrap_or(0);
     let mut found = Vec::new();
@@ -170,7 +199,13 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
             found.push((path, names.join(" / ")));
             continue;
         }
-        for (position, &row) in level.children(at.row).iter().enumerate().take(256).rev() {
+        for (position, &row) in level
+            .children(at.row)
+            .iter()
+            .enumerate()
+            .take(CHILDREN_LISTED)
+            .rev()
+        {
             let child = RowRef {
                 level: at.level + 1,
                 row,
@@ -183,8 +218,8 @@ fn files_of(document: &Document) -> Vec<(Vec<u32>, String)> {
     found
 }
 
-/// The file of a sample at these positions.
-fn file_at(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
+/// The FILE at these positions below a row of level 0; `None` where there is a FOLDER or nothing.
+fn find_file_of_sample(document: &Document, row: u32, path: &[u32]) -> Option<RowRef> {
     let at = document.find_descendant(RowRef { level: 0, row }, path)?;
     let level = document.tree().levels.get(at.level)?;
     (!*level.folder.get(at.row as usize)?).then_some(at)
@@ -205,10 +240,10 @@ fn sort_roots_by_column(
         .ok_or_else(|| Error::usage(format!("there is no column {column}")))?;
     let mut array = table.column(index)?;
     ctx.check()?;
-    let unsorted = |error| Error::usage(format!("column {column} has no order")).because(error);
+    let sort_error = |error| Error::usage(format!("column {column} has no order")).because(error);
     if let Some(rows) = rows {
         array = arrow::compute::take(array.as_ref(), &UInt32Array::from(rows.to_vec()), None)
-            .map_err(unsorted)?;
+            .map_err(sort_error)?;
     }
     let order = sort_to_indices(
         &array,
@@ -218,7 +253,7 @@ fn sort_roots_by_column(
         }),
         None,
     )
-    .map_err(unsorted)?;
+    .map_err(sort_error)?;
     let indexes = order.values().iter().copied().take(array.len());
     Ok(match rows {
         Some(rows) => indexes
@@ -240,12 +275,12 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut GalleryPanel, document: &Document) {
                 ui.spacing_mut().item_spacing.x = 6.0;
                 if panel.files.len() > 1 {
                     widgets::draw_control_label(ui, tr!("Show" in "a file of each sample"));
-                    let names: Vec<&str> = panel.files.iter().map(shown_name).collect();
+                    let names: Vec<&str> = panel.files.iter().map(name_or_sample).collect();
                     let current = panel
                         .files
                         .iter()
                         .find(|(path, _)| *path == panel.file)
-                        .map_or("", shown_name);
+                        .map_or("", name_or_sample);
                     if let Some(index) =
                         widgets::combo(ui, tr!("File of each sample"), current, 104.0, true, &names)
                     {
@@ -269,13 +304,8 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut GalleryPanel, document: &Document) {
                 }
                 if opened && ui.available_width() > 330.0 {
                     widgets::draw_control_label(ui, tr!("sort" in "before the order of the cards"));
-                    let mut names = vec![tr!("as stored").to_owned(), "id".to_owned()];
-                    names.extend(
-                        fields
-                            .iter()
-                            .filter(|field| !field.dtype.is_nested())
-                            .map(|field| field.name.clone()),
-                    );
+                    let mut names = vec![tr!("as stored").to_owned()];
+                    names.extend(list_sort_columns(&fields).map(str::to_owned));
                     let current = panel.sort.clone().unwrap_or_else(|| names[0].clone());
                     if let Some(index) = widgets::combo(
                         ui,
@@ -294,11 +324,11 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut GalleryPanel, document: &Document) {
                         Segment::new(true, tr!("Shared" in "stretch")),
                         Segment::new(false, tr!("Each" in "stretch")),
                     ];
-                    let mut shared = panel.is_shared();
+                    let mut shared = panel.has_shared_stretch();
                     if widgets::draw_segments(ui, "gallery-stretch", &mut shared, &choices)
                         .changed()
                     {
-                        panel.shared = Some(shared);
+                        panel.shared_stretch = Some(shared);
                     }
                 }
                 captions_ui(
@@ -316,8 +346,8 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut GalleryPanel, document: &Document) {
                             ui,
                             tr!("Size of the cards"),
                             &mut panel.size,
-                            SMALLEST..=LARGEST,
-                            158.0,
+                            MIN_CARD_SIZE..=MAX_CARD_SIZE,
+                            DEFAULT_CARD_SIZE,
                             width,
                         );
                     }
@@ -365,30 +395,30 @@ fn grid_ui(
     document: &Document,
     count: usize,
     row_of: &dyn Fn(usize) -> u32,
-    index_of: &dyn Fn(u32) -> Option<usize>,
+    card_of: &dyn Fn(u32) -> Option<usize>,
 ) {
-    let width = ui.available_width() - 2.0 * GAP;
-    let size = panel.size.clamp(SMALLEST, LARGEST);
-    let across = (((width + GAP) / (size + GAP)).floor() as usize).max(1);
-    let card = (width - GAP * (across - 1) as f32) / across as f32;
-    let height = card * 0.9 + CAPTION + 4.0;
+    let width = ui.available_width() - 2.0 * CARD_GAP;
+    let size = panel.size.clamp(MIN_CARD_SIZE, MAX_CARD_SIZE);
+    let across = (((width + CARD_GAP) / (size + CARD_GAP)).floor() as usize).max(1);
+    let card_width = (width - CARD_GAP * (across - 1) as f32) / across as f32;
+    let height = card_width * 0.9 + CAPTION_HEIGHT + 4.0;
     let lines = count.div_ceil(across);
     let mut requests = Vec::new();
     let mut scroll = panel.scroll;
     let selected = cx.session.selection.sample;
+    let has_shared_stretch = panel.has_shared_stretch();
     let mut pictures = std::mem::take(&mut panel.pictures);
     let bands = panel
         .preset
         .map_or(ThumbnailBands::Best, ThumbnailBands::Preset);
-    let shared = panel.shared.unwrap_or_else(|| pictures.is_alike());
-    pictures.begin(shared);
+    pictures.begin_frame(has_shared_stretch);
     let root = selected.and_then(|at| document.node(at)?.0.first().copied());
-    let current = root.and_then(index_of).filter(|index| *index < count);
+    let current = root.and_then(card_of).filter(|index| *index < count);
     let list = VirtualRows::new(tr!("Gallery"), lines as u64)
         .row_height(height)
         .sense(Sense::hover());
     let list = list.cursor(current.map(|index| (index / across) as u64));
-    let mut chosen = false;
+    let mut clicked = false;
     let out = list.show(ui, &mut scroll, |ui, line, rect, response| {
         let first = line * across as u64 + 1;
         response
@@ -399,29 +429,30 @@ fn grid_ui(
                 break;
             }
             let row = row_of(index);
-            let left = rect.left() + GAP + column as f32 * (card + GAP);
-            let place = Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card, height - 6.0));
-            chosen |= card_ui(
+            let left = rect.left() + CARD_GAP + column as f32 * (card_width + CARD_GAP);
+            let card =
+                Rect::from_min_size(pos2(left, rect.top() + 6.0), vec2(card_width, height - 6.0));
+            clicked |= card_ui(
                 ui,
                 document,
                 panel,
                 &mut pictures,
                 row,
                 &bands,
-                place,
+                card,
                 selected,
                 &mut requests,
             );
         }
     });
-    if chosen {
+    if clicked {
         out.response.request_focus();
     }
-    if let Some(index) = moved_card(&out, current, across, count) {
+    if let Some(index) = find_card_after_keys(&out, current, across, count) {
         scroll.reveal((index / across) as u64);
         let row = row_of(index);
         requests.push(Request::Select(Some(
-            file_at(document, row, &panel.file).unwrap_or(RowRef { level: 0, row }),
+            find_file_of_sample(document, row, &panel.file).unwrap_or(RowRef { level: 0, row }),
         )));
     }
     if out.entered && current.is_some() {
@@ -434,19 +465,19 @@ fn grid_ui(
         for index in (line as usize * across..(line as usize + 1) * across)
             .take_while(|&index| index < count)
         {
-            if let Some(at) = file_at(document, row_of(index), &panel.file) {
-                pictures.later(at, &bands);
+            if let Some(at) = find_file_of_sample(document, row_of(index), &panel.file) {
+                pictures.queue_prefetch(at, &bands);
             }
         }
     }
-    pictures.work(cx.jobs, document);
+    pictures.start_jobs(cx.jobs, document);
     panel.pictures = pictures;
     panel.scroll = scroll;
     cx.requests.extend(requests);
 }
 
-/// The card that the arrow keys lead to from the `current` one.
-fn moved_card(
+/// The card that the arrow keys move to from the `current` one; `None` when none was pressed.
+fn find_card_after_keys(
     out: &RowsOutput,
     current: Option<usize>,
     across: usize,
@@ -468,24 +499,24 @@ fn moved_card(
 fn card_ui(
     ui: &mut Ui,
     document: &Document,
-    state: &GalleryPanel,
+    panel: &GalleryPanel,
     pictures: &mut Pictures,
     row: u32,
     bands: &ThumbnailBands,
-    place: Rect,
+    card: Rect,
     selected: Option<RowRef>,
     requests: &mut Vec<Request>,
 ) -> bool {
     let t = theme::tokens(ui);
     let at = RowRef { level: 0, row };
     let id = document.id(at).unwrap_or_default();
-    let file = file_at(document, row, &state.file);
+    let file = find_file_of_sample(document, row, &panel.file);
     let is_selected = selected == Some(at) || (selected.is_some() && selected == file);
-    let response = ui.interact(place, ui.scope_id().with(("card", row)), Sense::click());
+    let response = ui.interact(card, ui.scope_id().with(("card", row)), Sense::click());
     response.widget_info(|| {
         WidgetInfo::selected(Role::ListBoxOption, true, is_selected, tr!("Card {id}", id))
     });
-    let (picture, caption) = place.split_top_bottom_at_y(place.bottom() - CAPTION);
+    let (picture, caption) = card.split_top_bottom_at_y(card.bottom() - CAPTION_HEIGHT);
     let painter = ui.painter().with_clip_rect(ui.clip_rect());
     match file {
         None => {
@@ -544,7 +575,7 @@ fn card_ui(
             StrokeKind::Outside,
         );
     }
-    if let Some(text) = read_caption(document, at, state.captions[0].as_deref()) {
+    if let Some(text) = read_caption(document, at, panel.captions[0].as_deref()) {
         let galley = paint::layout_cut_line(
             &painter,
             &text,
@@ -563,7 +594,7 @@ fn card_ui(
         painter.galley(badge.center() - galley.size() / 2.0, galley, t.tx);
     }
     let mut right = caption.right();
-    if let Some(text) = read_caption(document, at, state.captions[1].as_deref()) {
+    if let Some(text) = read_caption(document, at, panel.captions[1].as_deref()) {
         right = paint::text_right(
             &painter,
             caption.with_min_x(caption.center().x),
@@ -589,14 +620,14 @@ fn card_ui(
     response.clicked()
 }
 
-/// The text of a column on or below a thumbnail; `None` when it is empty.
+/// The text of a column for a caption; `None` when it is empty.
 fn read_caption(document: &Document, at: RowRef, column: Option<&str>) -> Option<String> {
     column
         .map(|column| document.text(at, column))
         .filter(|text| !text.is_empty())
 }
 
-/// A file without a picture: its kind, first lines and size.
+/// Draws a file without a picture: its kind, first lines and size.
 fn tile_ui(
     painter: &egui::Painter,
     t: &theme::ThemeTokens,
@@ -694,5 +725,34 @@ fn failed_ui(
     paint::text_center(&painter, retry, tr!("Retry"), font::regular(12.0), t.info);
     if response.on_hover_text(theme::rich_text(why)).clicked() {
         pictures.forget(file, bands);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::datatypes::{DataType, Field};
+
+    use super::*;
+
+    #[test]
+    fn a_column_that_a_document_lacks_is_no_order_of_its_cards() {
+        let list = DataType::List(Arc::new(Field::new("item", DataType::Int64, true)));
+        let fields = [
+            FieldSpec::new("cloud_cover", DataType::Float64),
+            FieldSpec::new("bands", list),
+        ];
+        let sortable = |name: &str| is_sortable(&fields, name);
+        assert!(sortable("id") && sortable("cloud_cover"));
+        assert!(!sortable("bands") && !sortable("river"));
+    }
+
+    #[test]
+    fn the_card_of_a_row_is_that_of_the_order_or_of_the_filter() {
+        let sorted = SortedRoots::new(vec![7, 0, 3]);
+        let kept = [0, 3, 7];
+        assert_eq!(find_card(3, Some(&sorted), Some(&kept)), Some(2));
+        assert_eq!(find_card(3, None, Some(&kept)), Some(1));
+        assert_eq!(find_card(4, None, Some(&kept)), None);
+        assert_eq!(find_card(4, None, None), Some(4));
     }
 }

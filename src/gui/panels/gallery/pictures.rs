@@ -1,7 +1,7 @@
 //! Thumbnails of the gallery: a queue with visible ones first, few concurrent jobs, an LRU of
 //! textures.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use egui::{Context, TextureHandle};
@@ -20,18 +20,18 @@ use crate::studio::{Document, RowRef};
 /// Side of a thumbnail, in pixels.
 const SIDE: usize = 192;
 /// Concurrent jobs.
-const AT_ONCE: usize = 2;
+const MAX_JOBS: usize = 2;
 /// Most thumbnails kept in memory.
-const KEPT: usize = 768;
+const MAX_KEPT: usize = 768;
 /// Most texture uploads a frame.
-const UPLOADS: usize = 8;
-/// Thumbnails that determine the shared stretch.
-const STRETCH_SAMPLES_MAX: usize = 24;
+const MAX_UPLOADS: usize = 8;
+/// Number of thumbnails from which on the shared stretch stays as it is.
+const STRETCH_SAMPLES: usize = 24;
 /// One of this many pictures may differ from the others under a shared stretch.
-const UNLIKE: usize = 8;
-/// Bytes of a file without a picture that are read.
-const HEAD: u64 = 512;
-/// Lines of it that a card shows.
+const UNLIKE_SHARE: usize = 8;
+/// Bytes that are read of a file without a picture.
+const HEAD_BYTES: u64 = 512;
+/// Most lines of a file that its card shows.
 const LINES: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ enum CardPicture {
 /// Properties of a file that is no raster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileTile {
-    /// Kind of its contents, in the interface language.
+    /// Kind of its contents, to be translated.
     pub kind: &'static str,
     /// Its first lines, or bytes in hexadecimal.
     pub lines: Vec<String>,
@@ -74,7 +74,7 @@ pub struct FileTile {
 
 impl FileTile {
     fn read(asset: &AssetPath, size: u64) -> crate::error::Result<Self> {
-        let view = file_view::view_of(&file_view::first_bytes(asset, size.min(HEAD))?, size);
+        let view = file_view::view_of(&file_view::first_bytes(asset, size.min(HEAD_BYTES))?, size);
         let lines = view.lines.into_iter().take(LINES).collect();
         Ok(Self {
             kind: view.kind,
@@ -88,11 +88,12 @@ struct MadePicture {
     outcome: Result<CardPicture, String>,
     /// True for a transient error: retried when the card becomes visible again.
     passing: bool,
-    /// True when the card has been visible since.
+    /// True when the card was visible after the thumbnail had ended.
     seen: bool,
     texture: Option<TextureHandle>,
     /// Version of the stretch in the texture.
     stretch: u64,
+    /// Frame in which the card was last visible.
     used: u64,
 }
 
@@ -113,13 +114,17 @@ pub struct Pictures {
     cache: Option<PathBuf>,
     made: HashMap<CardName, MadePicture>,
     running: Vec<(CardName, AsyncValue<(), CardPicture>)>,
-    now: Vec<CardName>,
-    soon: VecDeque<CardName>,
-    asked: HashSet<CardName>,
+    /// Thumbnails of visible cards that are missing in this frame.
+    visible_queue: Vec<CardName>,
+    /// Missing thumbnails of the cards after them.
+    prefetch_queue: Vec<CardName>,
     frame: u64,
     uploads: usize,
-    shared: Option<Vec<StretchLimits>>,
+    /// The limits of the shared stretch, one for each band.
+    shared_limits: Option<Vec<StretchLimits>>,
+    /// Number of thumbnails from which the shared stretch was computed.
     stretch_samples: usize,
+    /// Version of the stretch: textures of an older one are drawn again.
     stretch: u64,
     is_shared: bool,
     /// True when the pictures have similar values, so that one stretch suits them all.
@@ -153,25 +158,25 @@ impl Pictures {
     }
 
     /// Begins a frame: takes finished thumbnails and evicts old ones.
-    pub fn begin(&mut self, shared: bool) {
+    pub fn begin_frame(&mut self, shared: bool) {
         self.frame += 1;
         self.uploads = 0;
-        self.now.clear();
-        self.soon.clear();
+        self.visible_queue.clear();
+        self.prefetch_queue.clear();
         if self.is_shared != shared {
             self.is_shared = shared;
             self.stretch += 1;
         }
         self.take_finished();
-        self.tell_shared();
+        self.compute_shared_stretch();
         // Transient errors are dropped once the card is out of view, and retried when it returns.
         let frame = self.frame;
         self.made
             .retain(|_, made| !(made.passing && made.seen) || made.used + 1 >= frame);
-        if self.made.len() > KEPT {
+        if self.made.len() > MAX_KEPT {
             let mut used: Vec<u64> = self.made.values().map(|made| made.used).collect();
             used.sort_unstable();
-            let oldest = used[used.len() - KEPT / 2];
+            let oldest = used[used.len() - MAX_KEPT / 2];
             self.made.retain(|_, made| made.used >= oldest);
         }
     }
@@ -182,7 +187,6 @@ impl Pictures {
             let Some(outcome) = picture.take() else {
                 return true;
             };
-            self.asked.remove(name);
             let passing = outcome.as_ref().is_err_and(Error::is_passing);
             let outcome = outcome.map_err(|error| error.summary().to_owned());
             let made = MadePicture {
@@ -199,17 +203,17 @@ impl Pictures {
         self.running = running;
     }
 
-    /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so
-    /// that the gallery does not flicker.
-    fn tell_shared(&mut self) {
+    /// Computes the shared stretch: the median limits of the first thumbnails. It is final once
+    /// [`STRETCH_SAMPLES`] are known, so that the gallery does not flicker.
+    fn compute_shared_stretch(&mut self) {
         let rasters = self.made.values().filter_map(|made| match &made.outcome {
             Ok(CardPicture::Raster(thumb)) if !thumb.limits.is_empty() => Some(thumb),
             _ => None,
         });
         let ready: Vec<&Thumbnail> = rasters.collect();
-        // Recomputed whenever the number of thumbnails has doubled.
+        // Computed again whenever the number of thumbnails has doubled.
         if ready.is_empty()
-            || self.stretch_samples >= STRETCH_SAMPLES_MAX
+            || self.stretch_samples >= STRETCH_SAMPLES
             || ready.len() < 2 * self.stretch_samples
         {
             return;
@@ -232,8 +236,8 @@ impl Pictures {
             .iter()
             .filter(|thumb| thumb.bands() != bands || !alike_limits(&thumb.limits, &limits))
             .count();
-        self.is_alike = unlike * UNLIKE <= ready.len();
-        self.shared = Some(limits);
+        self.is_alike = unlike * UNLIKE_SHARE <= ready.len();
+        self.shared_limits = Some(limits);
         self.stretch_samples = ready.len();
         self.stretch += 1;
     }
@@ -242,12 +246,12 @@ impl Pictures {
     pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &ThumbnailBands) -> CardState<'_> {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
-            self.now.push(name);
+            self.visible_queue.push(name);
             return CardState::Waiting;
         }
         let (stretch, shared) = (
             self.stretch,
-            self.shared.as_deref().filter(|_| self.is_shared),
+            self.shared_limits.as_deref().filter(|_| self.is_shared),
         );
         let Some(made) = self.made.get_mut(&name) else {
             return CardState::Waiting;
@@ -256,7 +260,7 @@ impl Pictures {
         let stale = made.texture.is_none() || made.stretch != stretch;
         if let Ok(CardPicture::Raster(thumb)) = &made.outcome
             && stale
-            && self.uploads < UPLOADS
+            && self.uploads < MAX_UPLOADS
         {
             self.uploads += 1;
             made.stretch = stretch;
@@ -275,10 +279,10 @@ impl Pictures {
     }
 
     /// Queues a thumbnail with low priority.
-    pub fn later(&mut self, file: RowRef, bands: &ThumbnailBands) {
+    pub fn queue_prefetch(&mut self, file: RowRef, bands: &ThumbnailBands) {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
-            self.soon.push_back(name);
+            self.prefetch_queue.push(name);
         }
     }
 
@@ -288,32 +292,32 @@ impl Pictures {
     }
 
     /// Starts the next jobs, and cancels those no longer wanted.
-    pub fn work(&mut self, jobs: &Jobs, document: &Document) {
-        let wanted: HashSet<&CardName> = self.now.iter().chain(&self.soon).collect();
-        self.running.retain(|(name, _)| wanted.contains(name));
-        self.asked = self.running.iter().map(|(name, _)| name.clone()).collect();
-        let next: Vec<CardName> = self
-            .now
+    pub fn start_jobs(&mut self, jobs: &Jobs, document: &Document) {
+        let wanted: HashSet<&CardName> = self
+            .visible_queue
             .iter()
-            .chain(&self.soon)
-            .filter(|name| !self.asked.contains(name))
-            .take(AT_ONCE)
+            .chain(&self.prefetch_queue)
+            .collect();
+        self.running.retain(|(name, _)| wanted.contains(name));
+        let next: Vec<CardName> = self
+            .visible_queue
+            .iter()
+            .chain(&self.prefetch_queue)
+            .filter(|name| self.running.iter().all(|(running, _)| running != *name))
+            .take(MAX_JOBS.saturating_sub(self.running.len()))
             .cloned()
             .collect();
-        for name in next
-            .into_iter()
-            .take(AT_ONCE.saturating_sub(self.running.len()))
-        {
-            let place = document.raster_later(name.0);
+        for name in next {
+            let open_source = document.raster_later(name.0);
             let (bands, cache) = (name.1.clone(), self.cache.clone());
             let named_raster = document.id(name.0).is_some_and(claims_raster);
             let mut picture = AsyncValue::default();
             picture.update(jobs, (), tr!("Small picture"), move |ctx| {
-                let (source, size) = place()?;
+                let (source, size) = open_source()?;
                 ctx.check()?;
                 if size == 0 {
                     return Ok(CardPicture::File(FileTile {
-                        kind: tr!("Empty slot (padding)"),
+                        kind: mark!("Empty slot (padding)"),
                         lines: Vec::new(),
                         size,
                     }));
@@ -331,10 +335,8 @@ impl Pictures {
                     made => made.map(CardPicture::Raster),
                 }
             });
-            self.asked.insert(name.clone());
             self.running.push((name, picture));
         }
-        self.now.retain(|name| !self.made.contains_key(name));
     }
 }
 

@@ -9,6 +9,9 @@ use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::raster::Preset;
 
+/// Initial size of a card, in points.
+pub(super) const DEFAULT_CARD_SIZE: f32 = 158.0;
+
 /// Rows of level 0 in the order of their cards.
 #[derive(Debug, Default)]
 pub struct SortedRoots {
@@ -31,7 +34,7 @@ impl SortedRoots {
         &self.rows
     }
 
-    /// The card of a row: asked for in each frame, so it is not searched.
+    /// The card of a row, without a search: it is needed in each frame.
     pub fn find_card(&self, root: u32) -> Option<usize> {
         let card = *self.cards.get(root as usize)?;
         (card != u32::MAX).then_some(card as usize)
@@ -40,14 +43,18 @@ impl SortedRoots {
 
 /// State of the panel.
 pub struct GalleryPanel {
-    pub(super) made_for: Option<DocumentKey>,
+    /// The state of the document that files, captions and thumbnails are of.
+    pub(super) shown_document: Option<DocumentKey>,
     /// The file shown of each sample, as positions below level 0.
     pub(super) file: Vec<u32>,
+    /// The FILEs to choose: positions below level 0, and name.
     pub(super) files: Vec<(Vec<u32>, String)>,
+    /// Bands of the thumbnails; `None` for the best ones of each raster.
     pub(super) preset: Option<Preset>,
     /// One stretch for all pictures, or one for each; `None` decides by their values.
-    pub(super) shared: Option<bool>,
+    pub(super) shared_stretch: Option<bool>,
     pub(super) size: f32,
+    /// Column by which the cards are sorted; `None` for the order of the rows.
     pub(super) sort: Option<String>,
     pub(super) order: AsyncValue<(DocumentKey, Option<ValueId>, String), Arc<SortedRoots>>,
     pub(super) scroll: RowScroll,
@@ -58,20 +65,21 @@ pub struct GalleryPanel {
 
 impl GalleryPanel {
     /// True when all pictures share one stretch.
-    pub(super) fn is_shared(&self) -> bool {
-        self.shared.unwrap_or_else(|| self.pictures.is_alike())
+    pub(super) fn has_shared_stretch(&self) -> bool {
+        self.shared_stretch
+            .unwrap_or_else(|| self.pictures.is_alike())
     }
 }
 
 impl Default for GalleryPanel {
     fn default() -> Self {
         Self {
-            made_for: None,
+            shown_document: None,
             file: Vec::new(),
             files: Vec::new(),
             preset: None,
-            shared: None,
-            size: 158.0,
+            shared_stretch: None,
+            size: DEFAULT_CARD_SIZE,
             sort: None,
             order: AsyncValue::default(),
             scroll: RowScroll::default(),

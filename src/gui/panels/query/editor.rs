@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
+use egui::widgets::text_edit::TextEditOutput;
 use egui::{
     Align2, Area, Color32, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, ScrollArea, Sense,
     Stroke, TextEdit, Ui, UiBuilder, pos2, vec2,
 };
 
-use super::state::{Completion, EditorState, Offer};
+use super::state::{Completion, EditorState, SuggestionList};
 use crate::gui::icons;
 use crate::gui::sql::{self, SqlTokenKind};
 use crate::gui::theme::{self, ThemeTokens, font};
@@ -18,38 +19,40 @@ use crate::gui::widgets::paint;
 use crate::text::editable;
 
 /// Fewest visible lines; the editor grows with its text to half of the panel, then scrolls.
-const LINES: usize = 3;
-const LINE: f32 = 18.0;
-const GUTTER: f32 = 34.0;
-/// Most suggestions.
-const OFFERED: usize = 9;
+const MIN_LINES: usize = 3;
+const LINE_HEIGHT: f32 = 18.0;
+/// Width of the column with line numbers, in points.
+const GUTTER_WIDTH: f32 = 34.0;
+const MAX_SUGGESTIONS: usize = 9;
 
-/// The editor's id for the focus.
-fn id() -> Id {
+fn editor_id() -> Id {
     Id::unique("sql")
 }
 
-/// Draws the editor. True when Ctrl Enter was pressed.
-pub fn ui(
+/// Draws the editor, with the bytes `error_range` of the statement underlined. True when Ctrl Enter
+/// was pressed.
+pub fn editor_ui(
     ui: &mut Ui,
     state: &mut EditorState,
-    words: &[Completion],
-    fault: Option<Range<usize>>,
+    completions: &[Completion],
+    error_range: Option<Range<usize>>,
 ) -> bool {
     let t = theme::tokens(ui);
-    let focused = ui.memory(|memory| memory.has_focus(id()));
+    let focused = ui.memory(|memory| memory.has_focus(editor_id()));
     // Consumed before the editor, which would insert a new line.
-    let run = focused && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
-    if run {
-        state.close_offer();
-    } else if focused && state.offer.is_some() {
-        offer_keys(ui, state);
+    let is_run_requested =
+        focused && ui.input_mut(|input| input.consume_key(Modifiers::COMMAND, Key::Enter));
+    if is_run_requested {
+        state.dismiss_suggestions();
+    } else if focused && state.suggestions.is_some() {
+        handle_suggestion_keys(ui, state);
     } else {
-        state.offer = None;
+        state.suggestions = None;
     }
     let lines = state.sql.lines().count().max(1) + usize::from(state.sql.ends_with('\n'));
-    let most = ((ui.available_height() / 2.0 - 12.0) / LINE).max(LINES as f32) as usize;
-    let height = LINE * lines.clamp(LINES, most) as f32 + 12.0;
+    let max_lines =
+        ((ui.available_height() / 2.0 - 12.0) / LINE_HEIGHT).max(MIN_LINES as f32) as usize;
+    let height = LINE_HEIGHT * lines.clamp(MIN_LINES, max_lines) as f32 + 12.0;
     let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), height), Sense::hover());
     ui.painter().rect_filled(rect, 0, t.input);
     let mut child = ui.new_child(
@@ -61,34 +64,36 @@ pub fn ui(
     ScrollArea::both()
         .id_salt("sql-scroll")
         .auto_shrink(false)
-        .show(&mut child, |ui| text_ui(ui, t, state, words, fault, rect));
+        .show(&mut child, |ui| {
+            statement_ui(ui, t, state, completions, error_range, rect)
+        });
     if focused {
         let line = Stroke::new(2.0, t.accfill);
         ui.painter().vline(rect.left() + 1.0, rect.y_range(), line);
     }
-    offer_ui(ui, t, state);
-    run
+    suggestions_ui(ui, t, state);
+    is_run_requested
 }
 
-fn text_ui(
+fn statement_ui(
     ui: &mut Ui,
     t: &'static ThemeTokens,
     state: &mut EditorState,
-    words: &[Completion],
-    fault: Option<Range<usize>>,
+    completions: &[Completion],
+    error_range: Option<Range<usize>>,
     view: Rect,
 ) {
-    if let Some(at) = state.cursor.take() {
-        let mut edit = TextEdit::load_state(ui.ctx(), id()).unwrap_or_default();
+    if let Some(at) = state.requested_cursor.take() {
+        let mut edit = TextEdit::load_state(ui.ctx(), editor_id()).unwrap_or_default();
         edit.cursor
             .set_char_range(Some(CCursorRange::one(CCursor::new(at))));
-        TextEdit::store_state(ui.ctx(), id(), edit);
-        ui.memory_mut(|memory| memory.request_focus(id()));
+        TextEdit::store_state(ui.ctx(), editor_id(), edit);
+        ui.memory_mut(|memory| memory.request_focus(editor_id()));
     }
     let mut layouter = |ui: &Ui, text: &dyn egui::TextBuffer, _width: f32| {
-        lay_out_statement(ui, t, text.as_str(), fault.clone())
+        lay_out_statement(ui, t, text.as_str(), error_range.clone())
     };
-    let left = ui.cursor().left() + GUTTER;
+    let left = ui.cursor().left() + GUTTER_WIDTH;
     let top = ui.cursor().top();
     let area = Rect::from_min_max(pos2(left, top), pos2(view.right() - 8.0, view.bottom()));
     let mut inner = ui.new_child(
@@ -99,15 +104,15 @@ fn text_ui(
     inner.spacing_mut().interact_size.y = 0.0;
     // While suggestions show, Tab accepts one and Esc closes the list; otherwise both leave the
     // editor.
-    let open = state.offer.is_some();
+    let has_suggestions = state.suggestions.is_some();
     let filter = EventFilter {
         horizontal_arrows: true,
         vertical_arrows: true,
-        tab: open,
-        escape: open,
+        tab: has_suggestions,
+        escape: has_suggestions,
     };
     let edit = TextEdit::multiline(&mut state.sql)
-        .id(id())
+        .id(editor_id())
         .frame(Frame::NONE)
         .margin(egui::Margin::ZERO)
         .font(font::mono(12.5))
@@ -119,17 +124,23 @@ fn text_ui(
     ui.ctx()
         .accesskit_node_builder(output.response.id, |node| node.set_label("SQL"));
     let used = output.response.rect.union(Rect::from_min_size(
-        pos2(left - GUTTER, top),
+        pos2(left - GUTTER_WIDTH, top),
         vec2(1.0, 1.0),
     ));
     ui.advance_cursor_after_rect(used);
+    line_numbers_ui(ui, t, &output, left);
+    update_suggestions(state, &output, completions);
+}
+
+/// Draws the number of each line to the left of its first row: long lines are wrapped.
+fn line_numbers_ui(ui: &Ui, t: &ThemeTokens, output: &TextEditOutput, text_left: f32) {
     let mut number = 1;
-    let mut starts = true;
+    let mut begins_line = true;
     for row in &output.galley.rows {
-        if starts {
+        if begins_line {
             let line = Rect::from_min_size(
-                pos2(left - GUTTER, output.galley_pos.y + row.pos.y),
-                vec2(GUTTER - 12.0, row.size.y),
+                pos2(text_left - GUTTER_WIDTH, output.galley_pos.y + row.pos.y),
+                vec2(GUTTER_WIDTH - 12.0, row.size.y),
             );
             paint::text_right(
                 ui.painter(),
@@ -140,12 +151,21 @@ fn text_ui(
             );
             number += 1;
         }
-        starts = row.ends_with_newline;
+        begins_line = row.ends_with_newline;
     }
+}
+
+/// Opens, changes or closes the suggestions for the word before the cursor. While they are closed,
+/// only a change of the text opens them: moving the cursor does not.
+fn update_suggestions(
+    state: &mut EditorState,
+    output: &TextEditOutput,
+    completions: &[Completion],
+) {
     let Some(range) = output.cursor_range.filter(|_| output.response.has_focus()) else {
         return;
     };
-    if !(output.response.changed() || state.offer.is_some()) {
+    if !(output.response.changed() || state.suggestions.is_some()) {
         return;
     }
     let characters = range.primary.index.0;
@@ -154,37 +174,39 @@ fn text_ui(
         .char_indices()
         .nth(characters)
         .map_or(state.sql.len(), |(at, _)| at);
-    let at = output
-        .galley
-        .pos_from_cursor(range.primary)
-        .translate(output.galley_pos.to_vec2());
-    let before = state.offer.take();
-    let Some((typed, word)) = sql::typed_before(&state.sql, cursor)
+    let before = state.suggestions.take();
+    let Some((replaced, word)) = sql::find_typed_name(&state.sql, cursor)
         .filter(|_| range.primary.index == range.secondary.index)
     else {
-        state.closed = None;
+        state.dismissed_word = None;
         return;
     };
-    if state.closed.as_ref() == Some(&word) {
+    if state.dismissed_word.as_ref() == Some(&word) {
         return;
     }
-    let found = find_matching_words(words, &word);
+    let found = find_completions(completions, &word);
     if found.is_empty()
         || found
             .iter()
-            .any(|offer| offer.text.eq_ignore_ascii_case(&word))
+            .any(|completion| completion.text.eq_ignore_ascii_case(&word))
     {
         return;
     }
-    let (chosen, moved) = before.map_or((0, false), |old| {
-        (old.chosen.min(found.len() - 1), old.moved)
+    let (selected, is_selected_by_keys) = before.map_or((0, false), |before| {
+        (
+            before.selected.min(found.len() - 1),
+            before.is_selected_by_keys,
+        )
     });
-    state.offer = Some(Offer {
-        typed,
-        words: found,
-        chosen,
-        moved,
-        at,
+    state.suggestions = Some(SuggestionList {
+        replaced,
+        completions: found,
+        selected,
+        is_selected_by_keys,
+        cursor_rect: output
+            .galley
+            .pos_from_cursor(range.primary)
+            .translate(output.galley_pos.to_vec2()),
     });
 }
 
@@ -192,63 +214,67 @@ fn lay_out_statement(
     ui: &Ui,
     t: &ThemeTokens,
     text: &str,
-    fault: Option<Range<usize>>,
+    error_range: Option<Range<usize>>,
 ) -> Arc<egui::Galley> {
-    let job = highlight_statement(&editable(text), t, fault);
+    let job = highlight_statement(&editable(text), t, error_range);
     ui.fonts_mut(|fonts| fonts.layout_job(job))
 }
 
-/// Words that begin with the typed text, then words that contain it.
-fn find_matching_words(words: &[Completion], typed: &str) -> Vec<Completion> {
+/// Completions that begin with the typed text, then those that contain it.
+fn find_completions(completions: &[Completion], typed: &str) -> Vec<Completion> {
     let typed = typed.to_lowercase();
     let begins = |word: &&Completion| word.plain.to_lowercase().starts_with(&typed);
-    let holds = |word: &&Completion| {
+    let contains = |word: &&Completion| {
         typed.len() > 1 && !begins(word) && word.plain.to_lowercase().contains(&typed)
     };
-    words
+    completions
         .iter()
         .filter(begins)
-        .chain(words.iter().filter(holds))
-        .take(OFFERED)
+        .chain(completions.iter().filter(contains))
+        .take(MAX_SUGGESTIONS)
         .cloned()
         .collect()
 }
 
-fn offer_keys(ui: &Ui, state: &mut EditorState) {
-    let Some(offer) = &mut state.offer else {
+/// Moves in the suggestions, accepts one or closes them; consumes the keys before the editor has
+/// them.
+fn handle_suggestion_keys(ui: &Ui, state: &mut EditorState) {
+    let Some(list) = &mut state.suggestions else {
         return;
     };
-    let moved = offer.moved;
+    let is_selected_by_keys = list.is_selected_by_keys;
     let (down, up, tab, enter, escape) = ui.input_mut(|input| {
-        let mut took = |key| input.consume_key(Modifiers::NONE, key);
+        let mut consume = |key| input.consume_key(Modifiers::NONE, key);
         // Enter inserts a new line until the arrow keys select a suggestion.
         (
-            took(Key::ArrowDown),
-            took(Key::ArrowUp),
-            took(Key::Tab),
-            moved && took(Key::Enter),
-            took(Key::Escape),
+            consume(Key::ArrowDown),
+            consume(Key::ArrowUp),
+            consume(Key::Tab),
+            is_selected_by_keys && consume(Key::Enter),
+            consume(Key::Escape),
         )
     });
-    let count = offer.words.len();
+    let count = list.completions.len();
     if down || up {
-        offer.chosen = (offer.chosen + if down { 1 } else { count - 1 }) % count;
-        offer.moved = true;
+        list.selected = (list.selected + if down { 1 } else { count - 1 }) % count;
+        list.is_selected_by_keys = true;
     }
     if tab || enter {
-        let (typed, word) = (offer.typed.clone(), offer.words[offer.chosen].clone());
-        state.complete(typed, &word);
+        let selected = list.selected;
+        state.accept_suggestion(selected);
     } else if escape {
-        state.close_offer();
+        state.dismiss_suggestions();
     }
 }
 
-fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
-    let Some(offer) = &state.offer else { return };
-    let mut picked = None;
-    let area = Area::new(Id::unique("sql-offer"))
+fn suggestions_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
+    let Some(list) = &state.suggestions else {
+        return;
+    };
+    let mut clicked = None;
+    let area = Area::new(Id::unique("sql-suggestions"))
         .order(Order::Foreground)
-        .fixed_pos(offer.at.left_bottom() + vec2(-6.0, 2.0));
+        .fixed_pos(list.cursor_rect.left_bottom() + vec2(-6.0, 2.0));
     area.pivot(Align2::LEFT_TOP).show(ui.ctx(), |ui| {
         let frame = Frame::NONE
             .fill(t.bg2)
@@ -257,21 +283,21 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
             .inner_margin(4);
         frame.show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
-            for (index, word) in offer.words.iter().enumerate() {
+            for (index, word) in list.completions.iter().enumerate() {
                 let (row, response) = ui.allocate_exact_size(vec2(300.0, 22.0), Sense::click());
                 response.widget_info(|| {
                     egui::WidgetInfo::selected(
                         egui::Role::ListBoxOption,
                         true,
-                        index == offer.chosen,
+                        index == list.selected,
                         tr!("Complete {word}", word = &word.text),
                     )
                 });
-                if index == offer.chosen || response.hovered() {
+                if index == list.selected || response.hovered() {
                     ui.painter().rect_filled(
                         row,
                         3,
-                        if index == offer.chosen { t.sel } else { t.bg4 },
+                        if index == list.selected { t.sel } else { t.bg4 },
                     );
                 }
                 let (icon, kind) = match word.kind.as_str() {
@@ -300,27 +326,30 @@ fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
                 );
                 paint::text_left(ui.painter(), inner, &word.text, font::mono(12.0), t.tx);
                 if response.clicked() {
-                    picked = Some(index);
+                    clicked = Some(index);
                 }
             }
         });
     });
-    if let Some(index) = picked {
-        let (typed, word) = (offer.typed.clone(), offer.words[index].clone());
-        state.complete(typed, &word);
+    if let Some(index) = clicked {
+        state.accept_suggestion(index);
     }
 }
 
-/// The highlighted statement; `fault` is underlined.
-fn highlight_statement(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>) -> LayoutJob {
+/// The highlighted statement; `error_range` is underlined.
+fn highlight_statement(
+    text: &str,
+    t: &ThemeTokens,
+    error_range: Option<Range<usize>>,
+) -> LayoutJob {
     let mut job = LayoutJob {
         text: text.to_owned(),
         ..LayoutJob::default()
     };
     job.wrap.max_width = f32::INFINITY;
     let mut at = 0;
-    for (range, kind) in sql::pieces(text) {
-        append_section(&mut job, t, fault.as_ref(), at..range.start, t.tx);
+    for (range, kind) in sql::classify_tokens(text) {
+        append_section(&mut job, t, error_range.as_ref(), at..range.start, t.tx);
         let color = match kind {
             SqlTokenKind::Keyword => t.keyword,
             SqlTokenKind::Quoted | SqlTokenKind::Text => t.ok,
@@ -330,16 +359,16 @@ fn highlight_statement(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>)
             SqlTokenKind::Name | SqlTokenKind::Mark => t.tx,
         };
         at = range.end;
-        append_section(&mut job, t, fault.as_ref(), range, color);
+        append_section(&mut job, t, error_range.as_ref(), range, color);
     }
-    append_section(&mut job, t, fault.as_ref(), at..text.len(), t.tx);
+    append_section(&mut job, t, error_range.as_ref(), at..text.len(), t.tx);
     job
 }
 
 fn append_section(
     job: &mut LayoutJob,
     t: &ThemeTokens,
-    fault: Option<&Range<usize>>,
+    error_range: Option<&Range<usize>>,
     range: Range<usize>,
     color: Color32,
 ) {
@@ -349,10 +378,10 @@ fn append_section(
     let mut format = TextFormat {
         font_id: font::mono(12.5),
         color,
-        line_height: Some(LINE),
+        line_height: Some(LINE_HEIGHT),
         ..TextFormat::default()
     };
-    if fault.is_some_and(|fault| fault.start < range.end && range.start < fault.end) {
+    if error_range.is_some_and(|error| error.start < range.end && range.start < error.end) {
         format.underline = Stroke::new(2.0, t.err);
     }
     job.sections.push(egui::text::LayoutSection {
@@ -368,7 +397,7 @@ mod tests {
 
     fn word(text: &str) -> Completion {
         Completion {
-            text: sql::name(text),
+            text: sql::quote_name(text),
             plain: text.to_owned(),
             kind: "string".into(),
         }
@@ -383,7 +412,7 @@ mod tests {
             word("stac:crs"),
         ];
         let texts = |typed: &str| {
-            find_matching_words(&words, typed)
+            find_completions(&words, typed)
                 .into_iter()
                 .map(|word| word.plain)
                 .collect::<Vec<_>>()
@@ -393,9 +422,9 @@ mod tests {
             sql: "SELECT \"stac: FROM data".into(),
             ..EditorState::default()
         };
-        state.complete(7..13, &words[3]);
+        state.insert_completion(7..13, &words[3]);
         assert_eq!(state.sql, "SELECT \"stac:crs\" FROM data");
-        assert_eq!(state.cursor, Some(17));
+        assert_eq!(state.requested_cursor, Some(17));
     }
 
     #[test]

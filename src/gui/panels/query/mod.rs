@@ -40,10 +40,10 @@ impl Panel for QueryPanel {
             widgets::draw_empty_state(ui, icons::DATABASE, tr!("Nothing to query"), why);
             return;
         };
-        refresh_words(self, cx, document);
+        refresh_completions(self, cx, document);
         let mut run = tools_ui(ui, self, cx);
-        let fault = self.failed.as_ref().and_then(|(_, _, place)| place.clone());
-        run |= editor::ui(ui, &mut self.editor, &self.words.1, fault);
+        let error_range = self.failed.as_ref().and_then(|(_, _, range)| range.clone());
+        run |= editor::editor_ui(ui, &mut self.editor, &self.completions.1, error_range);
         // An error belongs to the statement that failed.
         if self
             .failed_sql
@@ -56,14 +56,14 @@ impl Panel for QueryPanel {
         filter_ui(ui, self, cx, document);
         // Run again when the filter has changed.
         let stale = self
-            .ran
+            .shown_query
             .as_ref()
             .is_some_and(|(_, filters)| filters != cx.studio.filters());
         if (run || stale) && !self.is_waiting() {
             let text = if run {
                 self.editor.sql.clone()
             } else {
-                self.ran
+                self.shown_query
                     .as_ref()
                     .map_or(String::new(), |(sql, _)| sql.clone())
             };
@@ -75,9 +75,9 @@ impl Panel for QueryPanel {
 
 fn start(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, sql: String) {
     let filters = cx.studio.filters().to_vec();
-    panel.waiting = Some(Instant::now());
+    panel.started = Some(Instant::now());
     (panel.failed, panel.failed_sql) = (None, None);
-    panel.asked = Some((sql.clone(), filters.clone()));
+    panel.running_query = Some((sql.clone(), filters.clone()));
     let limit = LIMITS[panel.limit.min(LIMITS.len() - 1)].1;
     if cx.queries.history.first() != Some(&sql) {
         let mut book = cx.queries.clone();
@@ -99,12 +99,12 @@ fn query_of(filters: Vec<Filter>, sql: String, limit: Option<usize>) -> Query {
     }
 }
 
-fn refresh_words(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
+fn refresh_completions(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Document) {
     let key = (
         cx.session.serial,
         crate::gui::document_key::revision(cx.studio),
     );
-    if panel.words.0 == Some(key) {
+    if panel.completions.0 == Some(key) {
         return;
     }
     let levels = document.tree().levels.len();
@@ -122,7 +122,7 @@ fn refresh_words(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &D
         {
             if !words.iter().any(|word| word.plain == field.0) {
                 words.push(make_completion(
-                    sql::name(&field.0),
+                    sql::quote_name(&field.0),
                     field.0.clone(),
                     &field.1,
                 ));
@@ -147,7 +147,7 @@ fn refresh_words(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &D
             .iter()
             .map(|name| make_completion((*name).to_owned(), (*name).to_owned(), "keyword")),
     );
-    panel.words = (Some(key), words);
+    panel.completions = (Some(key), words);
 }
 
 fn make_completion(text: String, plain: String, kind: &str) -> Completion {
@@ -347,9 +347,9 @@ fn saved_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
             }
             ui.horizontal(|ui| {
                 let field =
-                    TextField::new(tr!("Name of the query"), &mut panel.saving).hide_label();
+                    TextField::new(tr!("Name of the query"), &mut panel.name_to_save).hide_label();
                 field.hint(tr!("name")).width(230.0).show(ui);
-                let name = panel.saving.trim().to_owned();
+                let name = panel.name_to_save.trim().to_owned();
                 let nameless = name.is_empty().then_some(tr!("Give the query a name"));
                 let save = Button::secondary(tr!("Save"))
                     .icon(icons::PLUS)
@@ -358,7 +358,7 @@ fn saved_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>) {
                     let mut book = cx.queries.clone();
                     book.save(&name, &panel.editor.sql);
                     changed = Some(book);
-                    panel.saving.clear();
+                    panel.name_to_save.clear();
                 }
             });
             if let Some(book) = changed {
@@ -414,7 +414,7 @@ fn add_to_sql(panel: &mut QueryPanel, cx: &mut PanelContext<'_>, document: &Docu
             None => left.push(filter),
         }
     }
-    panel.ran = None;
+    panel.shown_query = None;
     cx.run(Command::Filter { filters: left });
 }
 
@@ -465,12 +465,15 @@ fn result_ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>, doc
 }
 
 fn state_sql(panel: &QueryPanel) -> &str {
-    panel.ran.as_ref().map_or("", |(sql, _)| sql.as_str())
+    panel
+        .shown_query
+        .as_ref()
+        .map_or("", |(sql, _)| sql.as_str())
 }
 
 /// The first level that a statement reads; its ids belong to that level.
 fn level_of(text: &str, levels: usize) -> usize {
-    let pieces = sql::pieces(text);
+    let pieces = sql::classify_tokens(text);
     let mut words = pieces.iter().map(|(range, _)| &text[range.clone()]);
     let table = words
         .by_ref()
@@ -519,10 +522,10 @@ fn bar_ui(
                         .font(font::medium(12.0))
                         .color(t.tx),
                 );
-                if !panel.took.is_zero() {
+                if !panel.duration.is_zero() {
                     let took = format!(
                         "{} ms",
-                        paint::format_grouped_number(panel.took.as_millis() as u64)
+                        paint::format_grouped_number(panel.duration.as_millis() as u64)
                     );
                     ui.label(
                         theme::rich_text(took)
@@ -582,7 +585,7 @@ fn rows_menu_ui(
     if ui
         .add(save.tooltip(tr!("Save every row as CSV, JSON or Parquet")))
         .clicked()
-        && let Some((sql, filters)) = panel.ran.clone()
+        && let Some((sql, filters)) = panel.shown_query.clone()
     {
         cx.request(Request::SaveRows(query_of(filters, sql, None)));
     }

@@ -56,7 +56,7 @@ pub fn ui(ui: &mut Ui, panel: &mut QueryPanel, cx: &mut PanelContext<'_>, level:
     let source = QueryRows {
         result: &result,
         columns: &state.columns,
-        words: &state.words,
+        is_text_column: &state.is_text_column,
         order,
         summaries: &state.summaries,
         seen: &state.seen,
@@ -239,7 +239,7 @@ fn sort_rows_by_column(
 struct QueryRows<'a> {
     result: &'a QueryResult,
     columns: &'a [TableColumn],
-    words: &'a [bool],
+    is_text_column: &'a [bool],
     order: Option<&'a Vec<u32>>,
     summaries: &'a BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     seen: &'a RefCell<BTreeSet<usize>>,
@@ -265,7 +265,7 @@ impl TableSource for QueryRows<'_> {
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         match self.result.table.text(self.row(row), column) {
             text if text.is_empty() => Cell::Empty,
-            text if self.words[column] => Cell::Text(text.into()),
+            text if self.is_text_column[column] => Cell::Text(text.into()),
             text => Cell::Mono(text.into()),
         }
     }

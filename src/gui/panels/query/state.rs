@@ -23,21 +23,28 @@ use crate::studio::RowRef;
 pub struct QueryPanel {
     pub editor: EditorState,
     pub rows: RowsState,
+    /// Index of the choice of the row limit.
     pub(super) limit: usize,
     /// How the rows are shown.
     pub chart: ChartState,
+    /// Error of the last query: message, hints, and the bytes of the statement that it is about.
     pub(super) failed: Option<(String, Vec<String>, Option<Range<usize>>)>,
     /// The text of the editor when the error came.
     pub(super) failed_sql: Option<String>,
-    pub(super) waiting: Option<Instant>,
+    /// Start of the query that runs.
+    pub(super) started: Option<Instant>,
     /// The job of the newest query.
     pub(super) job: Option<JobId>,
-    pub(super) took: Duration,
+    /// Duration of the query of the rows shown.
+    pub(super) duration: Duration,
     /// Statement and filters of the rows shown.
-    pub(super) ran: Option<(String, Vec<Filter>)>,
-    pub(super) asked: Option<(String, Vec<Filter>)>,
-    pub(super) words: (Option<DocumentKey>, Vec<Completion>),
-    pub(super) saving: String,
+    pub(super) shown_query: Option<(String, Vec<Filter>)>,
+    /// Statement and filters of the query that runs.
+    pub(super) running_query: Option<(String, Vec<Filter>)>,
+    /// The completions, with the state of the document that they are of.
+    pub(super) completions: (Option<DocumentKey>, Vec<Completion>),
+    /// Name under which the statement is to be saved, as it is typed.
+    pub(super) name_to_save: String,
 }
 
 impl Default for QueryPanel {
@@ -49,13 +56,13 @@ impl Default for QueryPanel {
             chart: ChartState::default(),
             failed: None,
             failed_sql: None,
-            waiting: None,
+            started: None,
             job: None,
-            took: Duration::ZERO,
-            ran: None,
-            asked: None,
-            words: (None, Vec::new()),
-            saving: String::new(),
+            duration: Duration::ZERO,
+            shown_query: None,
+            running_query: None,
+            completions: (None, Vec::new()),
+            name_to_save: String::new(),
         }
     }
 }
@@ -74,11 +81,11 @@ impl QueryPanel {
         self.job = None;
         self.rows.take(result);
         (self.failed, self.failed_sql) = (None, None);
-        self.took = self
-            .waiting
+        self.duration = self
+            .started
             .take()
             .map_or(Duration::ZERO, |since| since.elapsed());
-        self.ran = self.asked.take();
+        self.shown_query = self.running_query.take();
     }
 
     /// Takes the error of a query, or of starting one. True when this panel requested it.
@@ -87,13 +94,13 @@ impl QueryPanel {
             return false;
         }
         self.job = None;
-        let waited = self.waiting.take().is_some();
+        let waited = self.started.take().is_some();
         if waited {
             let text = error.to_string();
-            let place = sql::fault(error, &self.editor.sql);
-            self.failed = Some((text, error.hints().to_vec(), place));
+            let range = sql::find_error_range(error, &self.editor.sql);
+            self.failed = Some((text, error.hints().to_vec(), range));
             self.failed_sql = Some(self.editor.sql.clone());
-            self.ran = None;
+            self.shown_query = None;
         }
         waited
     }
@@ -104,12 +111,12 @@ impl QueryPanel {
             return;
         }
         self.job = None;
-        (self.waiting, self.asked, self.ran) = (None, None, None);
+        (self.started, self.running_query, self.shown_query) = (None, None, None);
     }
 
     /// True while a query of this panel runs.
     pub fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
+        self.started.is_some()
     }
 }
 
@@ -119,7 +126,7 @@ pub struct Completion {
     pub text: String,
     /// Text to match, without quotes.
     pub plain: String,
-    /// Its kind: a column type, `table`, `function`.
+    /// A column type, `table`, `function` or `keyword`.
     pub kind: String,
 }
 
@@ -127,19 +134,24 @@ pub struct Completion {
 pub struct EditorState {
     /// The statement.
     pub sql: String,
-    pub(super) offer: Option<Offer>,
-    /// The word whose suggestions were closed with Esc.
-    pub(super) closed: Option<String>,
+    pub(super) suggestions: Option<SuggestionList>,
+    /// The word whose suggestions were closed; they stay closed until it changes.
+    pub(super) dismissed_word: Option<String>,
     /// Requested cursor position, in characters.
-    pub(super) cursor: Option<usize>,
+    pub(super) requested_cursor: Option<usize>,
 }
 
-pub(super) struct Offer {
-    pub(super) typed: Range<usize>,
-    pub(super) words: Vec<Completion>,
-    pub(super) chosen: usize,
-    pub(super) moved: bool,
-    pub(super) at: Rect,
+/// The completions that are shown at the cursor.
+pub(super) struct SuggestionList {
+    /// The bytes of the statement that a completion replaces.
+    pub(super) replaced: Range<usize>,
+    pub(super) completions: Vec<Completion>,
+    /// Index of the selected completion.
+    pub(super) selected: usize,
+    /// True once the arrow keys have selected one: Enter accepts it then.
+    pub(super) is_selected_by_keys: bool,
+    /// The text cursor on the screen, below which the list is drawn.
+    pub(super) cursor_rect: Rect,
 }
 
 impl EditorState {
@@ -152,24 +164,35 @@ impl EditorState {
     }
 
     /// Closes the suggestions; they stay closed while the word at the cursor stays the same.
-    pub(super) fn close_offer(&mut self) {
-        let Some(offer) = self.offer.take() else {
+    pub(super) fn dismiss_suggestions(&mut self) {
+        let Some(list) = self.suggestions.take() else {
             return;
         };
-        self.closed = self
+        self.dismissed_word = self
             .sql
-            .get(offer.typed)
+            .get(list.replaced)
             .map(|word| word.trim_start_matches('"').to_owned());
     }
 
-    /// Replaces the typed part of a word at the cursor by its completion.
-    pub(super) fn complete(&mut self, typed: Range<usize>, word: &Completion) {
-        if typed.end > self.sql.len() {
+    /// Closes the suggestions and inserts the one with this index.
+    pub(super) fn accept_suggestion(&mut self, index: usize) {
+        if let Some(mut list) = self.suggestions.take()
+            && index < list.completions.len()
+        {
+            let completion = list.completions.swap_remove(index);
+            self.insert_completion(list.replaced, &completion);
+        }
+    }
+
+    /// Replaces the bytes `replaced` by a completion. Nothing happens when they are not a part of
+    /// the statement, which another frame may have changed.
+    pub(super) fn insert_completion(&mut self, replaced: Range<usize>, completion: &Completion) {
+        if self.sql.get(replaced.clone()).is_none() {
             return;
         }
-        self.sql.replace_range(typed.clone(), &word.text);
-        self.cursor = Some(self.sql[..typed.start + word.text.len()].chars().count());
-        self.offer = None;
+        let end = replaced.start + completion.text.len();
+        self.sql.replace_range(replaced, &completion.text);
+        self.requested_cursor = Some(self.sql[..end].chars().count());
     }
 
     /// Appends text after a space.
@@ -178,7 +201,7 @@ impl EditorState {
             self.sql.push(' ');
         }
         self.sql.push_str(text);
-        self.cursor = Some(self.sql.chars().count());
+        self.requested_cursor = Some(self.sql.chars().count());
     }
 }
 
@@ -198,7 +221,8 @@ pub struct RowsState {
     pub result: Option<Arc<QueryResult>>,
     /// Their columns.
     pub columns: Vec<TableColumn>,
-    pub(super) words: Vec<bool>,
+    /// True for each column of texts that are not ids.
+    pub(super) is_text_column: Vec<bool>,
     pub(super) serial: u64,
     pub(super) table: TableState,
     pub(super) selected: Option<u64>,
@@ -230,7 +254,7 @@ impl RowsState {
         if columns != self.columns {
             self.sort = None;
         }
-        self.words = columns
+        self.is_text_column = columns
             .iter()
             .map(|column| column.type_name == "string" && column.name != "id")
             .collect();

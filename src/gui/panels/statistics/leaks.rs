@@ -485,7 +485,11 @@ fn condition_of(pairs: &[LeakPair]) -> Filter {
         .filter_map(root)
         .collect();
     let list: Vec<String> = ids.iter().map(|id| quoted_text(id)).collect();
-    Filter::condition(format!("{} IN ({})", sql::name("id"), list.join(", ")))
+    Filter::condition(format!(
+        "{} IN ({})",
+        sql::quote_name("id"),
+        list.join(", ")
+    ))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::jobs::JobContext;
 /// The Python program; needs only the package `distributed`.
 const CLIENT: &str = include_str!("../../../../packaging/dask/taco_plan.py");
 /// Poll interval of the Python program's output.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The process; killed on drop, which releases its tasks.
 struct Client(Child);
@@ -82,7 +82,7 @@ pub(super) fn build(
     reader.map_err(|error| Error::internal("could not start a thread for Dask").because(error))?;
     loop {
         ctx.check()?;
-        match lines.recv_timeout(LOOK) {
+        match lines.recv_timeout(POLL_INTERVAL) {
             Ok(line) => note_ended_part(&line, ctx),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

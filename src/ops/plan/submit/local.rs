@@ -10,7 +10,7 @@ use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 
 /// Poll interval of the processes.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A process that builds a part.
 struct Worker {
@@ -101,7 +101,7 @@ pub(super) fn build(
             }
         }
         if !ended {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
     Ok(parts.to_vec())
