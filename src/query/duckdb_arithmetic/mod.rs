@@ -39,7 +39,7 @@ pub(super) use whole_arithmetic::narrowing_function;
 
 /// The plan with DuckDB's arithmetic. Call just before collecting.
 pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFrame> {
-    plan(frame.logical_plan).map(LazyFrame::from)
+    fold_plan(rewrite_plan(frame.logical_plan)?).map(LazyFrame::from)
 }
 
 /// The columns of a result with the types that they have in DuckDB, and for each column DuckDB's
@@ -47,8 +47,8 @@ pub(super) fn apply_duckdb_arithmetic(frame: LazyFrame) -> PolarsResult<LazyFram
 pub(super) fn typed_columns_of_result(
     frame: LazyFrame,
 ) -> PolarsResult<(SchemaRef, Vec<Option<String>>)> {
-    let plan = plan(frame.logical_plan)?;
-    let schema = LazyFrame::from(plan.clone()).collect_schema()?;
+    let plan = rewrite_plan(frame.logical_plan)?;
+    let schema = LazyFrame::from(fold_plan(plan.clone())?).collect_schema()?;
     let names = name_wide_types(&plan, &schema)?;
     Ok((schema, names))
 }
@@ -58,17 +58,44 @@ pub(super) fn schema_of_result(frame: LazyFrame) -> PolarsResult<SchemaRef> {
     apply_duckdb_arithmetic(frame)?.collect_schema()
 }
 
-fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
-    Ok(match map_inputs(from, plan)? {
+/// The plan with the functions of constants as their values. Types that the engine lacks can't be
+/// named in it any more: a value does not have the function that gave it.
+fn fold_plan(from: DslPlan) -> PolarsResult<DslPlan> {
+    let fold = |expressions: Vec<Expr>| {
+        let folded = expressions.into_iter();
+        folded.map(constant_folding::fold_constants).collect()
+    };
+    Ok(match map_inputs(from, fold_plan)? {
+        DslPlan::Select {
+            expr,
+            input,
+            options,
+        } => DslPlan::Select {
+            expr: fold(expr),
+            input,
+            options,
+        },
+        DslPlan::HStack {
+            exprs,
+            input,
+            options,
+        } => DslPlan::HStack {
+            exprs: fold(exprs),
+            input,
+            options,
+        },
+        other => other,
+    })
+}
+
+fn rewrite_plan(from: DslPlan) -> PolarsResult<DslPlan> {
+    Ok(match map_inputs(from, rewrite_plan)? {
         DslPlan::Select {
             expr,
             input,
             options,
         } => {
-            let expr = rewrite_expressions(expr, &input)?
-                .into_iter()
-                .map(constant_folding::fold_constants)
-                .collect();
+            let expr = rewrite_expressions(expr, &input)?;
             DslPlan::Select {
                 expr,
                 input,
@@ -80,10 +107,7 @@ fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
             input,
             options,
         } => {
-            let exprs = rewrite_expressions(exprs, &input)?
-                .into_iter()
-                .map(constant_folding::fold_constants)
-                .collect();
+            let exprs = rewrite_expressions(exprs, &input)?;
             DslPlan::HStack {
                 exprs,
                 input,

@@ -229,6 +229,10 @@ fn sums_of_windows_and_lists_of_integers_are_hugeint() {
             ORDER BY x",
         json!([[1, 2], [3, 3]]),
     )]);
+    all(&[(
+        "SELECT typeof(a), typeof(b), a + b FROM (SELECT list_sum([1, 2]) AS a, factorial(3) AS b)",
+        json!([["HUGEINT", "HUGEINT", 9]]),
+    )]);
     for sql in [
         "SELECT sum(x) OVER () FROM (VALUES (9223372036854775807), (2)) AS t(x)",
         "SELECT list_sum([9223372036854775807, 1])",
