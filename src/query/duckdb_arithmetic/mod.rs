@@ -1,13 +1,14 @@
 //! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and
 //! division and rounding follow DuckDB. Rewrites plans of the engine: comparisons in `comparisons`,
-//! fractions in `fractions`, integers in `whole_arithmetic`.
+//! fractions in `fractions`, integers in `whole_arithmetic`, types that the engine lacks in
+//! `missing_types`.
 
 mod comparisons;
 mod decimals;
 mod expressions;
 mod fractions;
+mod missing_types;
 mod whole_arithmetic;
-mod wide_integers;
 
 use std::ops::Neg;
 use std::sync::Arc;
@@ -30,8 +31,11 @@ use fractions::{
     arithmetic_of_fractions, extreme_function, float_narrowing_function, is_fraction, is_quotient,
     is_written_number, marked_as_quotient, power_function, rounding_function, with_doubles,
 };
+use missing_types::{
+    apply_missing_types, depends_on_missing_type, marked_as_arithmetic, marked_as_sum,
+    name_missing_types,
+};
 use whole_arithmetic::{Arithmetic, arithmetic, arithmetic_function, common_type, whole_of};
-use wide_integers::{marked_as_arithmetic, marked_as_sum, name_types, name_wide_types, names_type};
 
 pub(super) use comparisons::{as_zoned_times, is_of_mixed_signs};
 pub(super) use decimals::type_of_compared_decimals;
@@ -49,7 +53,7 @@ pub(super) fn typed_columns_of_result(
 ) -> PolarsResult<(SchemaRef, Vec<Option<String>>)> {
     let plan = rewrite_plan(frame.logical_plan)?;
     let schema = LazyFrame::from(fold_plan(plan.clone())?).collect_schema()?;
-    let names = name_wide_types(&plan, &schema)?;
+    let names = name_missing_types(&plan, &schema)?;
     Ok((schema, names))
 }
 
@@ -201,8 +205,9 @@ fn rewrite_plan(from: DslPlan) -> PolarsResult<DslPlan> {
 
 /// Rewrites expressions over the rows of `input`.
 fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsResult<Vec<Expr>> {
-    let is_other =
-        |part: &Expr| is_other_here(part) || nested_plans::is_other_here(part) || names_type(part);
+    let is_other = |part: &Expr| {
+        is_other_here(part) || nested_plans::is_other_here(part) || depends_on_missing_type(part)
+    };
     if !expressions
         .iter()
         .any(|expression| expression.into_iter().any(is_other))
@@ -216,7 +221,7 @@ fn rewrite_expressions(expressions: Vec<Expr>, input: &Arc<DslPlan>) -> PolarsRe
         .into_iter()
         .map(|expression| expression.try_map_expr(with_meaning))
         .collect::<PolarsResult<Vec<_>>>()?;
-    name_types(expressions, input)
+    apply_missing_types(expressions, input)
 }
 
 /// True for expressions whose result may differ in DuckDB.

@@ -256,3 +256,58 @@ fn json_is_told_from_texts() {
     );
     assert!(report("SELECT '{'::JSON").contains("is not JSON"));
 }
+
+#[test]
+fn json_of_subqueries_stays_json() {
+    let parts = "SELECT to_json(j), json_object('a', j), json_array(j, t), typeof(j), typeof(t) \
+        FROM (SELECT json_object('k', 1) AS j, '{}' AS t)";
+    let lists = "WITH a AS (SELECT to_json(x) AS j FROM (VALUES (1), (2)) AS v(x)) \
+        SELECT json_group_array(j ORDER BY j), to_json(list(j ORDER BY j)) FROM a";
+    let nested = "SELECT to_json({'a': j, 'b': 1}), to_json([j]), to_json({'a': '{}'::JSON}), \
+        to_json({'a': {'b': j}}), to_json(map(['a'], [j])) FROM (SELECT '[1, 2]'::JSON AS j)";
+    let chosen = "SELECT to_json(CASE WHEN true THEN j END), to_json(j->'a'), to_json(j->>'a'), \
+        to_json(j::VARCHAR), to_json(coalesce(j, NULL)) FROM (SELECT json_object('a', 'x') AS j)";
+    let grouped = "SELECT to_json(any_value(j)), to_json(t), json_group_object('k', j) \
+        FROM (SELECT json_object('a', 'x') AS j, {'a': 1} AS t) GROUP BY t";
+    for (sql, expected) in [
+        (
+            parts,
+            json!([
+                "{\"k\":1}",
+                "{\"a\":{\"k\":1}}",
+                "[{\"k\":1},\"{}\"]",
+                "JSON",
+                "VARCHAR"
+            ]),
+        ),
+        (lists, json!(["[1,2]", "[1,2]"])),
+        (
+            nested,
+            json!([
+                "{\"a\":[1,2],\"b\":1}",
+                "[[1,2]]",
+                "{\"a\":{}}",
+                "{\"a\":{\"b\":[1,2]}}",
+                "{\"a\":[1,2]}"
+            ]),
+        ),
+        (
+            chosen,
+            json!([
+                "{\"a\":\"x\"}",
+                "\"x\"",
+                "\"x\"",
+                "\"{\\\"a\\\":\\\"x\\\"}\"",
+                "{\"a\":\"x\"}"
+            ]),
+        ),
+        (
+            grouped,
+            json!(["{\"a\":\"x\"}", "{\"a\":1}", "{\"k\":{\"a\":\"x\"}}"]),
+        ),
+    ] {
+        assert_eq!(rows(sql), [expected], "{sql}");
+    }
+    let both = "SELECT to_json(j) FROM (SELECT to_json(1) AS j UNION ALL SELECT to_json('a'))";
+    assert_eq!(rows(both), [json!(["1"]), json!(["\"a\""])]);
+}
