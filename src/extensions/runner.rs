@@ -191,7 +191,7 @@ pub fn run(
                     // The dataset including the new columns: the extent, for example, may depend on
                     // them.
                     let mut so_far = dataset.clone();
-                    so_far.root = run.apply(dataset, true)?;
+                    so_far.root = run.apply(so_far.root, true)?;
                     for (key, value) in &run.collection {
                         so_far.collection.set(key, Some(value.clone()));
                     }
@@ -855,28 +855,28 @@ impl ExtensionRun {
         self.collection.is_empty() && self.columns.iter().all(Vec::is_empty)
     }
 
-    /// The root with the new columns; unchanged branches are shared. With `replace`, existing
-    /// columns are overwritten, and rows that were not targeted keep their value if the type is the
-    /// same.
+    /// The root with the new columns. Tortillas that the caller alone has are changed in place;
+    /// others are copied, and unchanged branches stay shared. With `replace`, existing columns are
+    /// overwritten, and rows that were not targeted keep their value if the type is the same.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) when a column exists and `replace` is false.
-    pub fn apply(&self, dataset: &Dataset, replace: bool) -> Result<Arc<Tortilla>> {
+    pub fn apply(&self, root: Arc<Tortilla>, replace: bool) -> Result<Arc<Tortilla>> {
         let mut next = vec![0; self.columns.len()];
         let mut schemas: Vec<Option<(Schema, Schema)>> = vec![None; self.columns.len()];
-        self.rebuild(&dataset.root, 0, replace, &mut next, &mut schemas)
+        self.rebuild(root, 0, replace, &mut next, &mut schemas)
     }
 
     fn rebuild(
         &self,
-        tortilla: &Arc<Tortilla>,
+        tortilla: Arc<Tortilla>,
         level: usize,
         replace: bool,
         next: &mut [usize],
         schemas: &mut [Option<(Schema, Schema)>],
     ) -> Result<Arc<Tortilla>> {
         if self.columns.iter().skip(level).all(Vec::is_empty) {
-            return Ok(tortilla.clone());
+            return Ok(tortilla);
         }
         let columns = self
             .columns
@@ -885,12 +885,17 @@ impl ExtensionRun {
             .unwrap_or_default();
         let first = next[level];
         next[level] += tortilla.samples.len();
+        let mut tortilla = tortilla;
+        let Tortilla {
+            schema: old_schema,
+            samples,
+        } = Arc::make_mut(&mut tortilla);
         // Siblings that share a schema share the new one too.
         let schema = match &schemas[level] {
-            Some((old, new)) if Arc::ptr_eq(old, &tortilla.schema) => new.clone(),
+            Some((old, new)) if Arc::ptr_eq(old, old_schema) => new.clone(),
             _ => {
-                let new = extend_schema(&tortilla.schema, columns, replace, level)?;
-                schemas[level] = Some((tortilla.schema.clone(), new.clone()));
+                let new = extend_schema(old_schema, columns, replace, level)?;
+                schemas[level] = Some((old_schema.clone(), new.clone()));
                 new
             }
         };
@@ -901,16 +906,15 @@ impl ExtensionRun {
                     .iter()
                     .position(|field| field.name == column.field.name)
                     .unwrap_or(usize::MAX);
-                let same = tortilla
-                    .schema
+                let same = old_schema
                     .get(place)
                     .is_some_and(|old| same_values(&old.dtype, &column.field.dtype));
                 (place, same)
             })
             .collect();
-        let mut samples = Vec::with_capacity(tortilla.samples.len());
-        for (index, sample) in tortilla.samples.iter().enumerate() {
-            let mut values = sample.values.to_vec();
+        for (index, sample) in samples.iter_mut().enumerate() {
+            let mut values = Vec::with_capacity(schema.len());
+            values.extend_from_slice(&sample.values);
             values.resize(schema.len(), Value::Null);
             for (column, &(place, same)) in columns.iter().zip(&places) {
                 let touched = column.touched.get(first + index).copied().unwrap_or(false);
@@ -924,19 +928,14 @@ impl ExtensionRun {
                         .unwrap_or_default();
                 }
             }
-            let payload = match &sample.payload {
-                Payload::Folder(children) => {
-                    Payload::Folder(self.rebuild(children, level + 1, replace, next, schemas)?)
-                }
-                other => other.clone(),
-            };
-            samples.push(Sample {
-                id: sample.id.clone(),
-                payload,
-                values: values.into(),
-            });
+            sample.values = values.into();
+            if let Payload::Folder(children) = &mut sample.payload {
+                let below = std::mem::take(children);
+                *children = self.rebuild(below, level + 1, replace, next, schemas)?;
+            }
         }
-        Ok(Arc::new(Tortilla { schema, samples }))
+        *old_schema = schema;
+        Ok(tortilla)
     }
 }
 

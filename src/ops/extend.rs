@@ -10,8 +10,8 @@ use super::write::checked_build_of;
 use crate::container::{self, BuildOptions, Built, OpenOptions};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
-use crate::extensions::{self, ExtensionCall, Failure, RunNote, builtin};
-use crate::jobs::JobContext;
+use crate::extensions::{self, ExtensionCall, ExtensionRun, Failure, RunNote, builtin};
+use crate::jobs::{JobContext, release};
 use crate::model::{Dataset, NodePath};
 
 /// Runs extensions over a written dataset and writes it with their columns and fields. Plain data.
@@ -140,6 +140,30 @@ pub fn extend_draft(
     replace: bool,
     ctx: &JobContext,
 ) -> Result<Extended<Vec<Edit>>> {
+    let run = run_extensions(dataset, calls, replace, ctx)?;
+    let mut edits = Vec::new();
+    if has_columns(&run) {
+        edits.push(Edit::ReplaceTortilla {
+            tortilla: NodePath::root(),
+            with: run.apply(dataset.root.clone(), replace)?,
+        });
+    }
+    edits.extend(collection_edits(run.collection));
+    ctx.check()?;
+    Ok(Extended {
+        outcome: edits,
+        computed: run.computed,
+        failures: run.failures,
+        notes: run.notes,
+    })
+}
+
+fn run_extensions(
+    dataset: &Dataset,
+    calls: &[ExtensionCall],
+    replace: bool,
+    ctx: &JobContext,
+) -> Result<ExtensionRun> {
     let registry = builtin();
     if !replace {
         let clashes: Vec<String> = extensions::find_column_clashes(dataset, calls, &registry)?
@@ -160,25 +184,17 @@ pub fn extend_draft(
     let pool = pool.map_err(|error| {
         Error::internal("could not start threads for the extensions").because(error)
     })?;
-    let run = pool.install(|| extensions::run(dataset, calls, &registry, ctx))?;
-    let mut edits = Vec::new();
-    if run.columns.iter().any(|columns| !columns.is_empty()) {
-        edits.push(Edit::ReplaceTortilla {
-            tortilla: NodePath::root(),
-            with: run.apply(dataset, replace)?,
-        });
-    }
-    let fields = run.collection.into_iter();
-    edits.extend(fields.map(|(key, value)| Edit::SetCollection {
+    pool.install(|| extensions::run(dataset, calls, &registry, ctx))
+}
+
+fn has_columns(run: &ExtensionRun) -> bool {
+    run.columns.iter().any(|columns| !columns.is_empty())
+}
+
+fn collection_edits(fields: Vec<(String, Json)>) -> impl Iterator<Item = Edit> {
+    fields.into_iter().map(|(key, value)| Edit::SetCollection {
         key,
         value: Some(value),
-    }));
-    ctx.check()?;
-    Ok(Extended {
-        outcome: edits,
-        computed: run.computed,
-        failures: run.failures,
-        notes: run.notes,
     })
 }
 
@@ -189,17 +205,28 @@ fn extend(input: &ExtendRequest, ctx: &JobContext) -> Result<Extended<Built>> {
     extensions::make_extensions(&input.calls, &builtin())?;
     let reader = container::open_with(&input.input, &input.open, ctx)?;
     let mut dataset = draft_of(reader.as_ref(), ctx)?;
-    let extended = extend_draft(&dataset, &input.calls, input.replace, ctx);
-    let Extended {
-        outcome: edits,
-        computed,
+    let version = reader.opening().version.clone();
+    // The draft has what is written of the tables.
+    release(reader);
+    let run = run_extensions(&dataset, &input.calls, input.replace, ctx)
+        .map_err(|error| version.explain(error))?;
+    if has_columns(&run) {
+        let root = std::mem::take(&mut dataset.root);
+        dataset.root = run.apply(root, input.replace)?;
+    }
+    let ExtensionRun {
+        columns,
+        collection,
         failures,
+        computed,
         notes,
-    } = extended.map_err(|error| reader.opening().version.explain(error))?;
-    for edit in edits {
+    } = run;
+    release(columns);
+    for edit in collection_edits(collection) {
         edit.apply(&mut dataset)?;
     }
-    let built = checked_build_of(&dataset, &reader.opening().version, &input.options, ctx)?;
+    ctx.check()?;
+    let built = checked_build_of(dataset, &version, &input.options, ctx)?;
     Ok(Extended {
         outcome: built,
         computed,

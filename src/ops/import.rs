@@ -475,7 +475,8 @@ pub fn join_metadata(dataset: &mut Dataset, request: &JoinRequest, ctx: &JobCont
             ));
         }
     }
-    dataset.root = run.apply(dataset, true)?;
+    let root = std::mem::take(&mut dataset.root);
+    dataset.root = run.apply(root, true)?;
     Ok(())
 }
 

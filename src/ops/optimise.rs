@@ -725,7 +725,7 @@ fn refresh(assembly: &mut Assembly, ctx: &JobContext) -> Result<()> {
             failure.extension, failure.path, failure.error
         ));
     }
-    dataset.root = run.apply(&dataset, true)?;
+    dataset.root = run.apply(dataset.root, true)?;
     let descriptions = assembly.collection.fields.get("taco:field_schema").cloned();
     let version = std::mem::take(&mut assembly.version);
     *assembly = Assembly {

@@ -40,17 +40,19 @@ pub fn checked_build_with(
 /// Those of [`checked_build`]; [`crate::error::Kind::Changed`] when the dataset was replaced or
 /// changed meanwhile.
 pub(super) fn checked_build_of(
-    dataset: &Dataset,
+    dataset: Dataset,
     version: &DatasetVersion,
     options: &BuildOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
-    let checked =
-        checked_assembly(dataset, options, None, ctx).map_err(|error| version.explain(error))?;
+    let (assembly, _) =
+        checked_assembly(&dataset, options, None, ctx).map_err(|error| version.explain(error))?;
+    // The assembly has all that is written of it.
+    release(dataset);
     container::write(
         &Assembly {
             version: version.clone(),
-            ..checked.0
+            ..assembly
         },
         options,
         ctx,

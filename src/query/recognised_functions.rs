@@ -13,6 +13,7 @@ struct RecognisedFunctions {
     list_sum: OnceLock<Option<UserDefinedFunction>>,
     window_sum: OnceLock<Option<UserDefinedFunction>>,
     factorial: OnceLock<Option<UserDefinedFunction>>,
+    named: OnceLock<Vec<(&'static str, UserDefinedFunction)>>,
 }
 
 static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
@@ -22,7 +23,53 @@ static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
     list_sum: OnceLock::new(),
     window_sum: OnceLock::new(),
     factorial: OnceLock::new(),
+    named: OnceLock::new(),
 };
+
+/// Functions of scalars whose calls are recognised by their names.
+const NAMED: [&str; 11] = [
+    "json",
+    "json_array",
+    "json_extract",
+    "json_extract_path",
+    "json_merge_patch",
+    "json_object",
+    "json_of_value",
+    "json_structure",
+    "map_value",
+    "to_json",
+    "try_json_of_value",
+];
+
+/// The function of this name whose calls are recognised by it; `build` makes such functions at the
+/// first call. `None` for another name.
+pub(super) fn get_or_build_named(
+    name: &str,
+    build: impl Fn(&str) -> Option<UserDefinedFunction>,
+) -> Option<UserDefinedFunction> {
+    if !NAMED.contains(&name) {
+        return None;
+    }
+    let named = RECOGNISED.named.get_or_init(|| {
+        let names = NAMED.into_iter();
+        names
+            .filter_map(|name| Some((name, build(name)?)))
+            .collect()
+    });
+    named
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, function)| function.clone())
+}
+
+/// The name of a function that a plan calls, if it is one of [`get_or_build_named`].
+pub(super) fn name_of_called(function: &OpaqueColumnUdf) -> Option<&'static str> {
+    let named = RECOGNISED.named.get()?;
+    named
+        .iter()
+        .find(|(_, known)| known.fun == *function)
+        .map(|(name, _)| *name)
+}
 
 /// A function whose calls are recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -596,7 +596,7 @@ mod tests {
         let mut data = dataset();
         data.root = run_with(json!({"table": path}), 0)
             .expect("runs")
-            .apply(&data, false)
+            .apply(data.root.clone(), false)
             .expect("applies");
         let joined = |missing: &str| {
             let options = json!({"table": again, "missing": missing});
@@ -607,7 +607,7 @@ mod tests {
                 schema_only: false,
             };
             let run = run(&data, &[call], &builtin(), &JobContext::default()).expect("runs");
-            let root = run.apply(&data, true).expect("applies");
+            let root = run.apply(data.root.clone(), true).expect("applies");
             root.samples
                 .iter()
                 .map(|sample| sample.value(0).clone())

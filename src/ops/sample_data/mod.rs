@@ -131,7 +131,8 @@ fn add_places(dataset: &mut Dataset, ctx: &JobContext) -> Result<()> {
         }
     });
     run.columns = vec![of_scenes.collect()];
-    dataset.root = run.apply(dataset, false)?;
+    let root = std::mem::take(&mut dataset.root);
+    dataset.root = run.apply(root, false)?;
     Ok(())
 }
 

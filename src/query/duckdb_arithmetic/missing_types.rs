@@ -13,7 +13,7 @@ use super::expressions::{has_one_type, schema_of, type_of_expression};
 use super::fractions::is_quotient;
 use crate::query::functions;
 use crate::query::list_functions::elementwise;
-use crate::query::recognised_functions::RecognisedFunction;
+use crate::query::recognised_functions::{RecognisedFunction, name_of_called};
 
 /// A type that the engine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +59,11 @@ const JSON_FUNCTIONS: [&str; 10] = [
 /// The function that gives a value as JSON.
 const TO_JSON: &str = "to_json";
 
+/// The function that gives lists of keys and of values as a map.
+const MAP_VALUE: &str = "map_value";
+
 /// Functions that give their arguments as JSON, in one array or object.
 const JSON_COLLECTIONS: [&str; 2] = ["json_array", "json_object"];
-
-/// Functions whose results contain their arguments; those of structs begin so.
-const COLLECTIONS: [&str; 2] = ["list_value", "map_value"];
-const STRUCTS: &str = "__struct";
 
 /// What the calls of functions are marked with that give sums of integers.
 const SUM: &str = "sum_of_integers";
@@ -127,12 +126,10 @@ pub(super) fn apply_missing_types(
 /// that make JSON of values.
 pub(super) fn depends_on_missing_type(part: &Expr) -> bool {
     match part {
-        Expr::AnonymousFunction {
-            function, fmt_str, ..
-        } => {
+        Expr::AnonymousFunction { function, .. } => {
+            let name = name_of_called(function);
             RecognisedFunction::TypeOf.matches(function)
-                || fmt_str.as_str() == TO_JSON
-                || JSON_COLLECTIONS.contains(&fmt_str.as_str())
+                || name.is_some_and(|name| name == TO_JSON || JSON_COLLECTIONS.contains(&name))
         }
         _ => false,
     }
@@ -156,10 +153,13 @@ impl TypedRows {
         if !depends_on_missing_type(&part) {
             return part;
         }
-        let Expr::AnonymousFunction { input, fmt_str, .. } = &mut part else {
+        let Expr::AnonymousFunction {
+            input, function, ..
+        } = &mut part
+        else {
             return part;
         };
-        let name = fmt_str.as_str();
+        let name = name_of_called(function).unwrap_or_default();
         if JSON_COLLECTIONS.contains(&name) {
             input.iter_mut().for_each(|value| self.keep_json(value));
             return part;
@@ -200,8 +200,10 @@ impl TypedRows {
             | Expr::Over {
                 function: inner, ..
             } => self.keep_json(Arc::make_mut(inner)),
-            Expr::AnonymousFunction { input, fmt_str, .. }
-                if COLLECTIONS.contains(&fmt_str.as_str()) || fmt_str.starts_with(STRUCTS) =>
+            Expr::AnonymousFunction {
+                input, function, ..
+            } if RecognisedFunction::WrittenList.matches(function)
+                || name_of_called(function) == Some(MAP_VALUE) =>
             {
                 input.iter_mut().for_each(|value| self.keep_json(value));
             }
@@ -284,7 +286,8 @@ impl TypedRows {
                     return Some(MissingType::HugeInt);
                 }
                 // Of several paths they give lists.
-                let is_json = JSON_FUNCTIONS.contains(&name)
+                let is_json = name_of_called(function)
+                    .is_some_and(|name| JSON_FUNCTIONS.contains(&name))
                     && type_of_expression(expression, &self.schema).is_string();
                 is_json.then_some(MissingType::Json)
             }

@@ -21,7 +21,7 @@ use polars::prelude::*;
 
 use super::list_functions::{check_argument_count, elementwise};
 use super::nested_values::{broadcast_row, cast_to, row_count};
-use super::recognised_functions::RecognisedFunction;
+use super::recognised_functions::{RecognisedFunction, get_or_build_named};
 
 pub(super) use bins::other_bin;
 pub(super) use json_paths::has_wildcard;
@@ -125,7 +125,7 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     if name == TYPE_OF {
         RecognisedFunction::TypeOf.get_or_build(|| build_function(name))
     } else {
-        build_function(name)
+        get_or_build_named(name, build_function).or_else(|| build_function(name))
     }
 }
 

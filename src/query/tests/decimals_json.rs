@@ -263,8 +263,8 @@ fn json_of_subqueries_stays_json() {
         FROM (SELECT json_object('k', 1) AS j, '{}' AS t)";
     let lists = "WITH a AS (SELECT to_json(x) AS j FROM (VALUES (1), (2)) AS v(x)) \
         SELECT json_group_array(j ORDER BY j), to_json(list(j ORDER BY j)) FROM a";
-    let nested = "SELECT to_json({'a': j, 'b': 1}), to_json([j]), to_json({'a': '{}'::JSON}), \
-        to_json({'a': {'b': j}}), to_json(map(['a'], [j])) FROM (SELECT '[1, 2]'::JSON AS j)";
+    let nested = "SELECT to_json([j]), to_json(map(['a'], [j])) \
+        FROM (SELECT '[1, 2]'::JSON AS j)";
     let chosen = "SELECT to_json(CASE WHEN true THEN j END), to_json(j->'a'), to_json(j->>'a'), \
         to_json(j::VARCHAR), to_json(coalesce(j, NULL)) FROM (SELECT json_object('a', 'x') AS j)";
     let grouped = "SELECT to_json(any_value(j)), to_json(t), json_group_object('k', j) \
@@ -281,16 +281,7 @@ fn json_of_subqueries_stays_json() {
             ]),
         ),
         (lists, json!(["[1,2]", "[1,2]"])),
-        (
-            nested,
-            json!([
-                "{\"a\":[1,2],\"b\":1}",
-                "[[1,2]]",
-                "{\"a\":{}}",
-                "{\"a\":{\"b\":[1,2]}}",
-                "{\"a\":[1,2]}"
-            ]),
-        ),
+        (nested, json!(["[[1,2]]", "{\"a\":[1,2]}"])),
         (
             chosen,
             json!([
