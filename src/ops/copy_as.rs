@@ -3,7 +3,7 @@
 use crate::container::{ContainerReader, Format};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, is_remote, place_below};
-use crate::query::copy_as::{LevelFile, ParquetEngine, statement, within_a_file};
+use crate::query::copy_as::{LevelFile, ParquetEngine, statement, unsupported_members};
 use crate::query::{Filter, Tables};
 
 /// Why an engine can't read the tables of a dataset where they are; `None` when it can. Polars and
@@ -14,7 +14,7 @@ pub fn lacks_tables_for(reader: &dyn ContainerReader, engine: ParquetEngine) -> 
         Format::Zip => engine.reads_members(),
         _ => false,
     };
-    (!readable).then(|| within_a_file(engine).at_path(&reader.info().path))
+    (!readable).then(|| unsupported_members(engine).at_path(&reader.info().path))
 }
 
 /// The statement of an engine that selects the rows of level 0 that `filters` keep. It reads the

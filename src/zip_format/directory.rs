@@ -185,7 +185,7 @@ impl CentralDirectory {
     }
 
     /// True when the end records at the end of the file, without a comment, are those of a
-    /// directory at `offset`, and when there is no directory at `offset`. Reads a few bytes.
+    /// directory at `offset`, or when there is no directory at `offset`. Reads a few bytes.
     ///
     /// # Errors
     /// When the file can't be read.

@@ -15,7 +15,7 @@ use super::super::filter::is_binary;
 use super::super::source_span::StatementSource;
 use super::super::statement_parser;
 use super::expression::{Comparison, Expression, column_named};
-use super::{Area, AreaWith, LevelFile, StatementStep, Test, corners_of, instant, keys};
+use super::{Area, AreaWith, LevelFile, StatementStep, Test, corners_of, instant, key_columns};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::query::syntax_walk::visit_expressions_mut;
@@ -60,7 +60,7 @@ pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<St
                 conditions.join("\n  AND ")
             }
             StatementStep::Parents { by_source, .. } => {
-                let (own, parent) = keys(*by_source);
+                let (own, parent) = key_columns(*by_source);
                 let below = names[level + 1]
                     .clone()
                     .unwrap_or_else(|| read(&levels[level + 1].address));

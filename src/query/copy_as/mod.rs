@@ -152,7 +152,7 @@ pub fn statement(
         .iter()
         .find(|level| level.member.is_some() && !engine.reads_members())
     {
-        return Err(within_a_file(engine).at_place(&level.address));
+        return Err(unsupported_members(engine).at_place(&level.address));
     }
     let steps = steps(engine, levels, filters)?;
     match engine {
@@ -162,7 +162,7 @@ pub fn statement(
 }
 
 /// The error for an engine that reads no tables within other files.
-pub fn within_a_file(engine: ParquetEngine) -> Error {
+pub fn unsupported_members(engine: ParquetEngine) -> Error {
     let summary = format!(
         "{} reads Parquet files, and this dataset has its tables within a file",
         engine.name()
@@ -322,16 +322,16 @@ fn tests<'a>(
             }
         }
     }
-    // Places last: they are dear to compare.
+    // Places last: their comparison takes longest.
     if let Some(bbox) = filter.area_box() {
-        let outline = filter.polygon.as_deref().map(turned_polygons);
+        let outline = filter.polygon.as_deref().map(repeated_polygons);
         let outline = outline.transpose()?;
         check_box(bbox)?;
         let with = places(filter, columns)?;
-        // Geometries of a column have longitudes within ±180 degrees, which a polygon on each turn
-        // does not say.
+        // The polygons below are repeated every 360 degrees, but the longitudes of a column are
+        // within ±180: its box keeps the repeated ones from matching.
         if filter.bbox.is_some() || matches!(with, AreaWith::Column(_)) {
-            let area = Area::Boxes(turned_boxes(bbox, &with));
+            let area = Area::Boxes(repeated_boxes(bbox, &with));
             tests.push(Test::Area { area, with });
         }
         if let Some(polygons) = outline {
@@ -355,9 +355,9 @@ const SPELLED_PLACES: [&str; 8] = [
     "istac:centroid",
 ];
 
-/// The boxes that places are compared with. Footprints have continuous longitudes: the box is there
-/// on each turn.
-fn turned_boxes(bbox: [f64; 4], with: &AreaWith<'_>) -> Vec<[f64; 4]> {
+/// The boxes that places are compared with. Longitudes of footprints may exceed ±180 degrees, so
+/// their boxes are repeated 360 degrees to the west and to the east.
+fn repeated_boxes(bbox: [f64; 4], with: &AreaWith<'_>) -> Vec<[f64; 4]> {
     if matches!(with, AreaWith::Column(_)) {
         return Boxes::new(bbox).corners();
     }
@@ -367,17 +367,18 @@ fn turned_boxes(bbox: [f64; 4], with: &AreaWith<'_>) -> Vec<[f64; 4]> {
         vec![[-540.0, south, 540.0, north]]
     } else {
         [-360.0, 0.0, 360.0]
-            .map(|turn| [west + turn, south, east + turn, north])
+            .map(|degrees| [west + degrees, south, east + degrees, north])
             .to_vec()
     }
 }
 
-/// The polygon on each turn, as its longitudes are continuous.
+/// The polygon, and the same 360 degrees to the west and to the east, as its longitudes may exceed
+/// ±180.
 ///
 /// # Errors
 /// For an invalid polygon (see [`check_polygon`]), and one that crosses itself: engines disagree
 /// about what is inside of it.
-fn turned_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
+fn repeated_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
     check_polygon(corners)?;
     let ring: LineString = corners.iter().map(|&[x, y]| (x, y)).collect();
     let polygon = Polygon::new(ring, Vec::new());
@@ -385,14 +386,14 @@ fn turned_polygons(corners: &[[f64; 2]]) -> Result<Vec<Vec<[f64; 2]>>> {
         let error = Error::unsupported("the polygon crosses itself");
         return Err(error.hint("other engines need one without crossings: draw it again"));
     }
-    let turned = |turn: f64| turn_ring(polygon.exterior(), turn);
-    Ok([-360.0, 0.0, 360.0].map(turned).to_vec())
+    let shifted = |degrees: f64| shift_ring(polygon.exterior(), degrees);
+    Ok([-360.0, 0.0, 360.0].map(shifted).to_vec())
 }
 
-/// The corners of a ring whose longitudes are that much greater.
-fn turn_ring(ring: &LineString, turn: f64) -> Vec<[f64; 2]> {
+/// The corners of a ring, moved east by so many degrees.
+fn shift_ring(ring: &LineString, degrees: f64) -> Vec<[f64; 2]> {
     ring.coords()
-        .map(|corner| [corner.x + turn, corner.y])
+        .map(|corner| [corner.x + degrees, corner.y])
         .collect()
 }
 
@@ -551,7 +552,7 @@ fn express_time_as_count(micros: i64, per_second: i64) -> Expression {
 }
 
 /// Key columns of a level's rows, and the columns of the level below that name them.
-fn keys(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
+fn key_columns(by_source: bool) -> (&'static [&'static str], &'static [&'static str]) {
     if by_source {
         (
             &["internal:source_file", "internal:current_id"],

@@ -3,7 +3,8 @@
 
 use super::expression::{Comparison, Expression, ExpressionType, ValueFunction};
 use super::{
-    Area, AreaWith, LevelFile, ParquetEngine, StatementStep, Test, instant, keys, within_a_file,
+    Area, AreaWith, LevelFile, ParquetEngine, StatementStep, Test, instant, key_columns,
+    unsupported_members,
 };
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
@@ -216,7 +217,7 @@ fn read_member(
             "dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")"
         )),
         (ParquetEngine::DuckDb | ParquetEngine::Spark, _) => {
-            Err(within_a_file(engine).at_place(&level.address))
+            Err(unsupported_members(engine).at_place(&level.address))
         }
     }
 }
@@ -305,7 +306,7 @@ fn spark_column(name: &str) -> String {
 
 /// Keeps the rows of a level that have a row left below them.
 fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
-    let (own, parent) = keys(by_source);
+    let (own, parent) = key_columns(by_source);
     let below = level + 1;
     match engine {
         ParquetEngine::Polars => {
