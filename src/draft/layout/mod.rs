@@ -70,9 +70,9 @@ pub struct LayoutReading {
 }
 
 impl LayoutReading {
-    /// Reads a pattern. Its folders are `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` or names;
-    /// its file is `{root}`, `{root}_{position}`, `{position}` or `{date}`, with or without a
-    /// suffix such as `.tif`.
+    /// Reads a pattern. Its folders are `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` or
+    /// names; its file is `{root}`, `{root}_{position}`, `{position}` or `{date}`, with or without
+    /// a suffix such as `.tif`.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a pattern of another form.

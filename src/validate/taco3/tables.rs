@@ -416,8 +416,8 @@ impl TableChecks<'_> {
                 }
                 Mismatch::Count { pattern, found } => {
                     tr!(
-                        "Parent {parent} has {found} files of {pattern}, which taco:structure does not \
-                            allow.",
+                        "Parent {parent} has {found} files of {pattern}, which taco:structure \
+                            does not allow.",
                         parent,
                         found,
                         pattern = pattern.printable_line()
