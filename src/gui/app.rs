@@ -43,7 +43,7 @@ use crate::raster::RasterInfo;
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 use crate::text::displayed_line;
 
-/// Time of a frame after which a panel that was not drawn before is drawn in the next frame instead.
+/// Time of a frame after which a panel that was not drawn before is left to the next frame.
 const NEW_PANELS_UNTIL: Duration = Duration::from_millis(5);
 /// Longest time that an edit waits for autosave.
 const AUTOSAVE_PATIENCE: Duration = Duration::from_millis(50);

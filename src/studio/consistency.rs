@@ -1,5 +1,5 @@
-//! Consistency of the rasters by position: the headers are read once, on request; from then on every
-//! check of a draft compares them again.
+//! Consistency of the rasters by position: the headers are read once, on request; from then on
+//! every check of a draft compares them again.
 
 use std::sync::Arc;
 
