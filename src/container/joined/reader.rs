@@ -286,9 +286,9 @@ impl JoinedReader {
     /// Names and paths of the datasets, in order.
     pub fn datasets(&self) -> impl ExactSizeIterator<Item = (&str, &Path)> {
         self.sources
-            .places()
+            .named_sources()
             .iter()
-            .map(|place| (place.name.as_str(), place.path.as_path()))
+            .map(|source| (source.name.as_str(), source.path.as_path()))
     }
 
     /// The reader of dataset `index`, opened on first use.
@@ -336,9 +336,9 @@ fn read_facts(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result
     ctx.check()?;
     let reader = sources.get(index, ctx)?;
     let name = sources
-        .places()
+        .named_sources()
         .get(index)
-        .map(|place| place.name.clone())
+        .map(|source| source.name.clone())
         .unwrap_or_default();
     let levels = reader.levels();
     let columns = SourceColumns {
@@ -388,23 +388,23 @@ fn read_part_facts(
     root: &Root,
     ctx: &JobContext,
 ) -> Result<DatasetFacts> {
-    let place = &sources.places()[index].path;
-    if !is_remote(place) {
+    let path = &sources.named_sources()[index].path;
+    if !is_remote(path) {
         // Missing parts are reported by the code that opens them.
         match root.entry(name) {
             Err(why) if !why.is_missing() => {
-                return Err(why.into_error("open the part", place));
+                return Err(why.into_error("open the part", path));
             }
             _ => {}
         }
     }
     // A list might contain itself. For a remote part, only a `.json` name is worth a request.
-    let has_list_name = place
+    let has_list_name = path
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    if (has_list_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
+    if (has_list_name || !is_remote(path)) && detect(path)?.format == Format::Tacollection {
         return Err(
-            Error::format("a list of datasets can't be part of another list").at_path(place),
+            Error::format("a list of datasets can't be part of another list").at_path(path),
         );
     }
     read_facts(sources, index, ctx)
@@ -431,7 +431,7 @@ fn join_level(
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
     write_spooled_table(LEVEL_MEMORY_MAX, &schema, |sink| {
-        for (index, place) in sources.places().iter().enumerate() {
+        for (index, source) in sources.named_sources().iter().enumerate() {
             ctx.check()?;
             let reader = sources.get(index, ctx)?;
             let tree = reader.levels().skeleton(ctx)?;
@@ -440,7 +440,7 @@ fn join_level(
                 reader: reader.as_ref(),
                 tree: &tree,
                 level,
-                name: &place.name,
+                name: &source.name,
                 schema: schema.clone(),
                 start: starts[level][index],
                 start_above,

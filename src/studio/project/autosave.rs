@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::file::Project;
 use super::file_mark::{FileMark, ProjectFile};
 use super::journal::{Journal, JournalEntry, JournalStart};
-use super::journal_files::forget;
+use super::journal_files::delete_journal;
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
@@ -289,14 +289,14 @@ fn run_autosave(
                 if let Some(journal) = journal.take() {
                     let path = journal.path().to_owned();
                     drop(journal);
-                    forget(&path);
+                    delete_journal(&path);
                 }
                 broken = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
             AutosaveMessage::Supersede(older, lock) => {
                 if !broken && journal.is_some() {
-                    forget(&older);
+                    delete_journal(&older);
                 }
                 drop(lock);
             }
