@@ -10,9 +10,9 @@ pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
     prefixes.checked_add(suffixes)
 }
 
-/// True when each of the first `lists` DELTA_BINARY_PACKED lists of a page is well-formed and has at
-/// most `values` numbers, the number in the page header: the decoder allocates for as many numbers
-/// as a list claims.
+/// True when each of the first `lists` DELTA_BINARY_PACKED lists of a page is well-formed and has
+/// at most `values` numbers, the number in the page header: the decoder allocates for as many
+/// numbers as a list claims.
 pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool {
     let mut at = 0;
     (0..lists).all(|_| {
