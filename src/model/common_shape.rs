@@ -145,14 +145,9 @@ pub fn common_shape(
     shapes
         .iter()
         .for_each(|shape| *roots_by_size.entry(shape.samples).or_default() += shape.roots);
-    let roots_of_size = |index: usize| {
-        roots_by_size
-            .get(&shapes[index].samples)
-            .copied()
-            .unwrap_or(0)
-    };
-    let index = (0..shapes.len())
-        .max_by_key(|&index| (roots_of_size(index), rank_shape(&shapes[index])))?;
+    let roots_of = |index: usize| roots_by_size.get(&shapes[index].samples).copied();
+    let index =
+        (0..shapes.len()).max_by_key(|&index| (roots_of(index), rank_shape(&shapes[index])))?;
     Some(CommonShape {
         index,
         is_common: false,
@@ -213,6 +208,13 @@ impl<'a> Agreements<'a> {
             .sum()
     }
 
+    /// The samples of a shape without its root.
+    fn list_below_root(&self, index: usize) -> impl Iterator<Item = &(ShapeChild, u64)> {
+        self.holders[index]
+            .iter()
+            .filter(|(child, _)| !child.is_root)
+    }
+
     fn keys(&self, index: usize) -> Vec<u64> {
         let mut keys: Vec<u64> = self.holders[index]
             .iter()
@@ -226,12 +228,7 @@ impl<'a> Agreements<'a> {
     /// every sample that any root has, or most of its samples are in most of the roots, which have
     /// no more samples than it has.
     fn is_sole_best_fit(&self, index: usize) -> bool {
-        let below = || {
-            self.holders[index]
-                .iter()
-                .filter(|(child, _)| !child.is_root)
-        };
-        let count = below().count();
+        let count = self.list_below_root(index).count();
         if count == 0 {
             return false;
         }
@@ -245,7 +242,10 @@ impl<'a> Agreements<'a> {
             .filter(|shape| shape.samples > own.samples)
             .map(|shape| shape.roots)
             .sum();
-        let common = below().filter(|(_, roots)| roots * 2 > self.total).count();
+        let common = self
+            .list_below_root(index)
+            .filter(|(_, roots)| roots * 2 > self.total)
+            .count();
         larger * 2 <= self.total
             && common * 2 > count
             && !(0..self.shapes.len()).any(|other| self.fits_as_well_as(other, index))

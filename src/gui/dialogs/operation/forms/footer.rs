@@ -37,7 +37,7 @@ const REQUIRED_COLUMNS: [&str; 6] = [
     "type",
 ];
 /// Prefixes of the collection fields that writers generate.
-const GENERATED_PREFIXES: [&str; 2] = ["taco:", "_tacocat"];
+const GENERATED: [&str; 2] = ["taco:", "_tacocat"];
 
 /// The dataset to edit, and the changes.
 pub struct DatasetEditForm {
@@ -226,11 +226,7 @@ impl DatasetEditForm {
                     .map(|(key, _)| key.clone())
                     .filter(|key| !collection.contains_key(key))
                     .collect();
-                let is_own = |key: &&String| {
-                    !GENERATED_PREFIXES
-                        .iter()
-                        .any(|start| key.starts_with(start))
-                };
+                let is_own = |key: &&String| !GENERATED.iter().any(|start| key.starts_with(start));
                 let keys: Vec<String> = collection
                     .keys()
                     .filter(is_own)
