@@ -256,14 +256,14 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
     let stored: u64 = frame
         .columns()
         .iter()
-        .map(|column| TextBytes::from_series(column.as_materialized_series()).stored)
+        .map(|column| ResultTextBytes::from_series(column.as_materialized_series()).stored)
         .sum();
     let views = STRING_VIEW_BYTES
         .saturating_mul(frame.height() as u64)
         .saturating_mul(frame.width() as u64);
     let budget = DecodeBudget::of_stored(stored.saturating_add(views) / BUDGET_DIVISOR);
     for column in frame.columns() {
-        let expanded = TextBytes::from_series(column.as_materialized_series()).expanded;
+        let expanded = ResultTextBytes::from_series(column.as_materialized_series()).expanded;
         budget.take(expanded, || {
             format!("column {} of the result unfolds", column.name())
         })?;
@@ -273,14 +273,14 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
 
 /// Bytes of the strings and binary values of a column.
 #[derive(Default)]
-struct TextBytes {
+struct ResultTextBytes {
     /// Bytes in the engine, where rows share strings.
     stored: u64,
     /// Bytes when each row has its own copy.
     expanded: u64,
 }
 
-impl TextBytes {
+impl ResultTextBytes {
     fn from_series(series: &Series) -> Self {
         let parts = match series.dtype() {
             DataType::String => series.str().map_or(Vec::new(), |texts| {
