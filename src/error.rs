@@ -102,7 +102,8 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
     hints: Vec<String>,
     level: Option<usize>,
-    /// In a copy also those of the source errors, which are text there.
+    /// The causes of this error. A copy ([`Error::found_in`]) also has those of the source errors,
+    /// because it keeps these as text alone.
     causes: Vec<Cause>,
 }
 
@@ -194,7 +195,7 @@ impl Error {
             level: own.level(),
             causes: own
                 .causes()
-                .chain((!own.is_caused_remotely() && own.is_passing()).then_some(Cause::Passing))
+                .chain((!own.has_retry_cause() && own.is_passing()).then_some(Cause::Passing))
                 .collect(),
         })
     }
@@ -226,7 +227,7 @@ impl Error {
         self
     }
 
-    /// The level whose table is unreadable, from this error or a source error.
+    /// The level whose table this error or a source error concerns.
     pub fn level(&self) -> Option<usize> {
         own_errors(self).find_map(|error| error.level)
     }
@@ -248,7 +249,8 @@ impl Error {
         self.causes().any(|known| known == cause)
     }
 
-    fn is_caused_remotely(&self) -> bool {
+    /// True when a cause determines whether a retry may succeed.
+    fn has_retry_cause(&self) -> bool {
         self.causes().any(|cause| cause.is_passing().is_some())
     }
 
@@ -329,26 +331,13 @@ impl Error {
             }
             below = error.source();
         }
-        let mut letters = text.chars();
-        // Capitalizes the first letter only: file and member names keep their spelling.
-        let first = letters
-            .next()
-            .map(|c| c.to_uppercase().to_string())
-            .unwrap_or_default();
-        let mut text = first + letters.as_str();
+        let mut text = capitalize_first(&text);
         if !text.ends_with('.') {
             text.push('.');
         }
         if let Some(hint) = self.advice() {
-            let mut letters = hint.chars();
-            let first = letters
-                .next()
-                .map(|c| c.to_uppercase().to_string())
-                .unwrap_or_default();
-            text.push_str(&format!(
-                " {first}{}.",
-                letters.as_str().trim_end_matches('.')
-            ));
+            let hint = capitalize_first(hint.trim_end_matches('.'));
+            text.push_str(&format!(" {hint}."));
         }
         text
     }
@@ -439,6 +428,13 @@ impl Cause {
             | Cause::VectorFile => None,
         }
     }
+}
+
+/// The text with a capital first letter; names of files and members within it keep their spelling.
+fn capitalize_first(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// The [`Error`]s in the chain that starts with `error`, outermost first, including those wrapped
@@ -573,7 +569,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_found_below_other_errors_and_in_copies_and_a_failed_network_stays_one() {
+    fn a_cause_is_found_below_other_errors_and_in_copies_and_a_failed_network_stays_transient() {
         let missing = || Error::format("no such member").caused_by(Cause::MissingMember);
         let wrapped =
             Error::format("level0 can't be read").because(std::io::Error::other(missing()));

@@ -11,16 +11,16 @@ use std::time::SystemTime;
 
 use crate::error::{Error, Kind};
 
-/// Maximum number of folders of a dataset cached as being inside it.
-const KNOWN_MAX: usize = 1 << 16;
-/// Sizes in bytes of the pointers of [`POINTERS`]: their lines, a hash and a number.
+/// Maximum number of folders of a dataset that are cached as checked: they are inside it.
+const CHECKED_FOLDERS_MAX: usize = 1 << 16;
+/// Sizes in bytes that a pointer of [`POINTERS`] may have.
 const POINTER_SIZES: std::ops::RangeInclusive<u64> = 32..=1024;
-/// Bytes that hold the first words of any of [`POINTERS`].
-const POINTER_START: usize = 64;
-/// Bytes in which the beginning of a page is looked for.
-const PAGE_HEAD: usize = 256;
-/// How the text begins that a clone has in place of a file that was not fetched, the program that
-/// wrote it, and the command that fetches the file.
+/// Number of bytes that are read to recognise one of [`POINTERS`].
+const POINTER_START_BYTES: usize = 64;
+/// Number of bytes in which the start of a web page is looked for.
+const PAGE_HEAD_BYTES: usize = 256;
+/// Pointers: texts that a clone has in place of files that were not fetched. How the text begins,
+/// the program that wrote it, and the command that fetches the file.
 const POINTERS: [(&[u8], &str, &str); 2] = [
     (
         b"version https://git-lfs.github.com/spec/",
@@ -45,7 +45,7 @@ pub fn unfetched_file_error(start: &[u8]) -> Option<Error> {
 /// The error for data that begins with `start` when that is a web page, or the XML in which an
 /// object store says why it sends no file; `None` for any other data.
 pub fn page_error(start: &[u8]) -> Option<Error> {
-    let start = start.get(..PAGE_HEAD).unwrap_or(start);
+    let start = start.get(..PAGE_HEAD_BYTES).unwrap_or(start);
     let text = String::from_utf8_lossy(start).to_ascii_lowercase();
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let is_page = ["<!doctype html", "<html"]
@@ -59,8 +59,9 @@ pub fn page_error(start: &[u8]) -> Option<Error> {
     })
 }
 
-/// The units of JSON in UTF-16, and whether their first byte is the low one; `None` for another
-/// encoding. JSON without a byte order mark begins with two characters of ASCII.
+/// For JSON in UTF-16: true for little-endian, and the code units after the byte order mark; `None`
+/// for another encoding. Without that mark the encoding is recognised by the first two characters,
+/// which are ASCII in JSON.
 pub fn utf16_units(bytes: &[u8]) -> Option<(bool, &[[u8; 2]])> {
     let (is_little, units) = match bytes {
         [0xFF, 0xFE, rest @ ..] => (true, rest),
@@ -72,13 +73,13 @@ pub fn utf16_units(bytes: &[u8]) -> Option<(bool, &[[u8; 2]])> {
     Some((is_little, units.as_chunks::<2>().0))
 }
 
-/// As [`unfetched_file_error`], for a file of this machine with this size in bytes; `None` also for
-/// one that can't be read.
+/// As [`unfetched_file_error`], for a local file of `size` bytes; `None` also for one that can't be
+/// read.
 pub fn find_unfetched_file(path: &Path, size: u64) -> Option<Error> {
     if !may_be_pointer(size) {
         return None;
     }
-    let mut start = [0; POINTER_START];
+    let mut start = [0; POINTER_START_BYTES];
     let length = open(path).ok()?.read(&mut start).ok()?;
     unfetched_file_error(start.get(..length)?).map(|error| error.at_path(path))
 }
@@ -103,7 +104,7 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn open_with_metadata(path: &Path) -> io::Result<(File, Metadata)> {
-    let file = reading(path)?.open(path)?;
+    let file = read_options(path)?.open(path)?;
     tracing::debug!("reads {}", path.display());
     let metadata = file.metadata()?;
     need_file(metadata.file_type())?;
@@ -114,7 +115,7 @@ pub fn open_with_metadata(path: &Path) -> io::Result<(File, Metadata)> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn reading(path: &Path) -> io::Result<OpenOptions> {
+pub fn read_options(path: &Path) -> io::Result<OpenOptions> {
     if cfg!(windows)
         && !is_verbatim(path)
         && path
@@ -209,18 +210,18 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
 /// [`ErrorKind::InvalidInput`] for pipes, devices and sockets.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     let meta = std::fs::metadata(path)?;
-    match special(meta.file_type()) {
+    match special_file_type(meta.file_type()) {
         Some(what) => Err(not_a_file(what)),
         None => Ok(meta),
     }
 }
 
-/// True when there is something at this path. A name that no file system has, such as a longer one,
-/// is not there.
+/// True when there is something at this path; false also for a name that the file system can't
+/// have, such as one that is too long.
 ///
 /// # Errors
-/// What the system reports when it can't look, such as a folder that can't be searched: what can't
-/// be looked at is not absent.
+/// What the system reports when it can't tell, such as for a path in a folder that may not be
+/// searched.
 pub fn exists(path: &Path) -> io::Result<bool> {
     match path.try_exists() {
         Err(error)
@@ -231,26 +232,26 @@ pub fn exists(path: &Path) -> io::Result<bool> {
         {
             Ok(false)
         }
-        told => told,
+        outcome => outcome,
     }
 }
 
 /// Free bytes on the disk that will hold `target`; `None` when the system does not report them.
 /// Creates nothing.
 pub fn free_bytes(target: &Path) -> Option<u64> {
-    let named = |path: &&Path| !path.as_os_str().is_empty();
-    let there = target
+    let has_name = |path: &&Path| !path.as_os_str().is_empty();
+    let existing = target
         .ancestors()
-        .filter(named)
+        .filter(has_name)
         .find(|path| path.is_dir())
         .unwrap_or(Path::new("."));
     #[cfg(unix)]
     {
-        let disk = rustix::fs::statvfs(there).ok()?;
+        let disk = rustix::fs::statvfs(existing).ok()?;
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
     #[cfg(windows)]
-    crate::windows_api::free_bytes(there)
+    crate::windows_api::free_bytes(existing)
 }
 
 /// File systems whose files other machines change, by their numbers in statfs(2): the system
@@ -287,8 +288,9 @@ pub fn is_on_network(path: &Path) -> bool {
     }
 }
 
-/// Name of the file type unless it is a regular file, folder or symbolic link.
-pub fn special(kind: FileType) -> Option<&'static str> {
+/// The type in words of a special file, such as a pipe; `None` for a regular file, a folder or a
+/// symbolic link.
+pub fn special_file_type(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::FileTypeExt;
@@ -302,7 +304,7 @@ pub fn special(kind: FileType) -> Option<&'static str> {
             return Some("a device");
         }
     }
-    (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("no regular file")
+    (!kind.is_file() && !kind.is_dir() && !kind.is_symlink()).then_some("a special file")
 }
 
 /// True for a Windows device name: `CON`, `nul.txt`, `COM1`.
@@ -335,7 +337,7 @@ pub fn with_slashes(path: &str) -> Cow<'_, str> {
 }
 
 fn need_file(kind: FileType) -> io::Result<()> {
-    match special(kind) {
+    match special_file_type(kind) {
         Some(what) => Err(not_a_file(what)),
         None if kind.is_dir() => Err(io::Error::new(
             ErrorKind::IsADirectory,
@@ -444,14 +446,14 @@ impl LocalVersion {
         self.links.is_some_and(|links| links > 1)
     }
 
-    /// True when both are the same file or folder on the disk, whatever its contents; also where
-    /// the system does not state it.
+    /// True when both are the same file or folder on the disk, whatever its contents; also when the
+    /// system has no numbers of files.
     pub fn is_same_entry(&self, now: &Self) -> bool {
         self.number.is_none() || now.number.is_none() || self.number == now.number
     }
 
-    /// True when a file is unchanged, and no other one took its place. Another name that it gets or
-    /// loses is no change.
+    /// True when a file is unchanged, and no other one took its place. A hard link that is added or
+    /// removed is not a change.
     pub fn is_same_file(&self, now: &Self) -> bool {
         let is_untouched = match (self.changed, now.changed) {
             (Some(before), Some(after)) if before == after => true,
@@ -461,8 +463,8 @@ impl LocalVersion {
         is_untouched && self.size == now.size && self.modified == now.modified
     }
 
-    /// True when no other folder took the place of a folder, nor for a while: a rename changes its
-    /// time. Entries may come and go.
+    /// True when no other folder took the place of a folder, not even for a time, which the time of
+    /// its rename shows. Entries of the folder may have been added or removed.
     pub fn is_same_folder(&self, now: &Self) -> bool {
         match (self.changed, now.changed) {
             (Some(before), Some(after)) if before == after => true,
@@ -485,7 +487,8 @@ fn identity(meta: &Metadata) -> (Option<(u64, u64)>, Option<u64>) {
 pub struct Root {
     folder: PathBuf,
     real: OnceLock<PathBuf>,
-    known: RwLock<HashSet<Box<str>>>,
+    /// The subfolders that were found to be inside the folder.
+    checked: RwLock<HashSet<Box<str>>>,
 }
 
 /// Why a member of a dataset is refused.
@@ -550,7 +553,7 @@ impl Root {
         Self {
             folder: folder.to_owned(),
             real: OnceLock::new(),
-            known: RwLock::default(),
+            checked: RwLock::default(),
         }
     }
 
@@ -587,7 +590,7 @@ impl Root {
     /// [`Outside`] when it is not a regular file or is outside the folder.
     pub fn file(&self, below: &str) -> Result<Metadata, Outside> {
         let meta = self.entry(below)?;
-        match special(meta.file_type()) {
+        match special_file_type(meta.file_type()) {
             Some(what) => Err(Outside::NotFile(what)),
             None if meta.is_dir() => Err(Outside::NotFile("a folder")),
             None => Ok(meta),
@@ -609,13 +612,13 @@ impl Root {
             return Err(Outside::LeadsOut(self.folder.join(below)));
         }
         if let Some((above, _)) = below.rsplit_once('/') {
-            self.enter(above)?;
+            self.check_folders(above)?;
         }
-        self.look(below)
+        self.check_entry(below)
     }
 
-    /// Checks the parent folders of `below` that are not cached.
-    fn enter(&self, below: &str) -> Result<(), Outside> {
+    /// Checks the folder `below` and those above it, as far as they are not known to be inside.
+    fn check_folders(&self, below: &str) -> Result<(), Outside> {
         if self.knows_folder(below) {
             return Ok(());
         }
@@ -628,26 +631,25 @@ impl Root {
             if self.knows_folder(part) {
                 continue;
             }
-            self.look(part)?;
-            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            if known.len() >= KNOWN_MAX {
-                known.clear();
+            self.check_entry(part)?;
+            let mut checked = self.checked.write().unwrap_or_else(PoisonError::into_inner);
+            if checked.len() >= CHECKED_FOLDERS_MAX {
+                checked.clear();
             }
-            known.insert(part.into());
+            checked.insert(part.into());
         }
         Ok(())
     }
 
     fn knows_folder(&self, folder: &str) -> bool {
-        self.known
+        self.checked
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .contains(folder)
     }
 
-    /// Checks one path component in a folder known to be inside: only a symbolic link needs its
-    /// real path.
-    fn look(&self, below: &str) -> Result<Metadata, Outside> {
+    /// Checks an entry of a folder that is known to be inside: only a symbolic link can lead out.
+    fn check_entry(&self, below: &str) -> Result<Metadata, Outside> {
         let path = self.path(below);
         let meta = std::fs::symlink_metadata(&path)?;
         if !meta.is_symlink() {
@@ -696,7 +698,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_were_saved_in_place_of_data_are_told() {
+    fn web_pages_in_place_of_data_are_recognised() {
         for (text, is_page) in [
             ("<!DOCTYPE html>\n<html lang=\"en\">", true),
             ("\u{feff}\n<HTML><body>404</body>", true),
@@ -727,7 +729,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_another_once_it_was_changed_or_replaced_and_not_by_a_second_name() {
+    fn a_file_is_another_once_it_was_changed_or_replaced_but_not_by_a_hard_link() {
         let folder = tempfile::tempdir().expect("a folder");
         let [path, other] = ["a", "b"].map(|name| folder.path().join(name));
         std::fs::write(&path, "one").expect("writes");
@@ -774,7 +776,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_another_once_it_was_renamed_and_not_by_an_entry() {
+    fn a_folder_is_another_once_it_was_renamed_but_not_by_a_new_entry() {
         let place = tempfile::tempdir().expect("a folder");
         let [one, two, aside] = ["one", "two", "aside"].map(|name| place.path().join(name));
         [&one, &two]

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, IoContext, Kind, Result};
-use crate::files::{self, special};
+use crate::files::{self, special_file_type};
 use crate::handles::read_exact_at;
 use crate::jobs::{JobContext, current};
 use crate::model::{AssetPath, Modified, PackedCodec, PackedMember, Payload, Sample, Stamp};
@@ -382,7 +382,7 @@ fn collect(folder: &Path, above: &str, depth: usize, found: &mut Vec<FolderFile>
             let what = if meta.is_symlink() {
                 "a link"
             } else {
-                special(meta.file_type()).unwrap_or("no regular file")
+                special_file_type(meta.file_type()).unwrap_or("a special file")
             };
             return Err(
                 Error::unsupported(format!("{what} in a Zarr store is not packed"))

@@ -92,7 +92,7 @@ impl SharedFile {
     /// # Errors
     /// The system's error; [`io::ErrorKind::InvalidInput`] for pipes and devices.
     pub fn open(path: &Path) -> io::Result<Arc<Self>> {
-        Self::open_with_options(path, files::reading(path)?, false)
+        Self::open_with_options(path, files::read_options(path)?, false)
     }
 
     /// Opens a file for writing: its length and modification time may change.

@@ -11,7 +11,7 @@ use super::output::{Terminal, print, print_json_line};
 use super::query::RowArguments;
 use super::runner::operate;
 use crate::error::Result;
-use crate::ops::{HistogramRequest, PercentileRequest, Percentiles, Scale};
+use crate::ops::{HistogramRequest, PercentileRequest, Percentiles, PositionPercentiles, Scale};
 
 /// Arguments of `histograms`.
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub struct HistogramArguments {
     pub json: bool,
 }
 
-/// The scales, as arguments name them.
+/// The names of the scales in arguments.
 impl ValueEnum for Scale {
     fn value_variants<'a>() -> &'a [Self] {
         &[Self::Dataset, Self::Band]
@@ -51,7 +51,7 @@ impl ValueEnum for Scale {
     }
 }
 
-/// Counts.
+/// Writes a tortilla of histograms.
 pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<u8> {
     let request = HistogramRequest {
         input: arguments.input,
@@ -99,12 +99,13 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
     if json {
         print_json_line(&found)?
     } else {
-        print(&text(&found))?
+        print(&format_percentiles(&found))?
     }
     Ok(0)
 }
 
-fn text(found: &Percentiles) -> String {
+/// Two tables separated by tabs: the percentiles, and the bins of the histograms, if requested.
+fn format_percentiles(found: &Percentiles) -> String {
     let heads: Vec<String> = found
         .percents
         .iter()
@@ -115,12 +116,7 @@ fn text(found: &Percentiles) -> String {
         heads.join("\t")
     )];
     for position in &found.positions {
-        let sample = position.sample.as_deref().unwrap_or("all");
-        let name = if position.position.is_empty() {
-            "-"
-        } else {
-            &position.position
-        };
+        let (sample, name) = name_position(position);
         for band in &position.bands {
             let values: Vec<String> = band.values.iter().map(f64::to_string).collect();
             lines.push(format!(
@@ -136,26 +132,31 @@ fn text(found: &Percentiles) -> String {
         lines.push("\nsample\tposition\tband\tfrom\tto\tvalues".to_owned());
     }
     for position in &found.positions {
-        let sample = position.sample.as_deref().unwrap_or("all");
-        let name = if position.position.is_empty() {
-            "-"
-        } else {
-            &position.position
-        };
+        let (sample, name) = name_position(position);
         for band in &position.bands {
             let Some(histogram) = &band.histogram else {
                 continue;
             };
             let width = (histogram.high - histogram.low) / histogram.counts.len() as f64;
             for (bin, count) in histogram.counts.iter().enumerate() {
-                let from = histogram.low + bin as f64 * width;
+                let edge = |bin: usize| histogram.low + bin as f64 * width;
                 lines.push(format!(
-                    "{sample}\t{name}\t{}\t{from}\t{}\t{count}",
+                    "{sample}\t{name}\t{}\t{}\t{}\t{count}",
                     band.band,
-                    from + width
+                    edge(bin),
+                    edge(bin + 1)
                 ));
             }
         }
     }
     lines.join("\n")
+}
+
+/// The sample and the position as the tables name them.
+fn name_position(found: &PositionPercentiles) -> (&str, &str) {
+    let position = match found.position.as_str() {
+        "" => "-",
+        position => position,
+    };
+    (found.sample.as_deref().unwrap_or("all"), position)
 }

@@ -10,10 +10,11 @@ use crate::error::Result;
 use crate::model::Address;
 use crate::remote::{FIRST_OF_DATASET, RemoteFile, hub_files};
 
-/// ZIP archives whose first bytes are read: TACO 3 has no ending of its own.
+/// Maximum number of ZIP archives whose first bytes are read: TACO 3 has no file extension of its
+/// own.
 const ARCHIVES_READ_MAX: usize = 32;
-/// Bytes of an archive that identify its format.
-const HEAD: u64 = 256;
+/// Number of first bytes of an archive that identify its format.
+const HEAD_BYTES: u64 = 256;
 
 /// The addresses of the datasets of all generations below an address of a hub, sorted; `None` on
 /// other servers.
@@ -38,7 +39,7 @@ pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
         .zip(RemoteFile::open_all(&archives, FIRST_OF_DATASET)?)
     {
         let Ok(file) = opened else { continue };
-        let head = file.read(0, HEAD.min(file.size_bytes()))?;
+        let head = file.read(0, HEAD_BYTES.min(file.size_bytes()))?;
         let source = || Ok(ByteSource::of_remote(file.clone(), path));
         if detect_bytes(path, file.size_bytes(), &head, source).is_ok() {
             datasets.insert(path.display().to_string());
@@ -47,7 +48,7 @@ pub fn datasets_of_hub(address: &Address) -> Result<Option<Vec<PathBuf>>> {
     Ok(Some(datasets.into_iter().map(PathBuf::from).collect()))
 }
 
-/// What the names of files show.
+/// The files that are or may be datasets by their names.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Candidates {
     /// Addresses with a name that only datasets have.
@@ -76,7 +77,7 @@ impl Candidates {
                 _ if matches!(ending.as_str(), "tacozip" | "taco" | "tortilla") => {
                     found.datasets.insert(
                         part_pattern(name)
-                            .map_or_else(|| file.clone(), |all| format!("{folder}/{all}")),
+                            .map_or_else(|| file.clone(), |parts| format!("{folder}/{parts}")),
                     );
                 }
                 _ if ending == "zip" => found.archives.push(file.clone()),
@@ -87,7 +88,7 @@ impl Candidates {
     }
 }
 
-/// `name.*.part.taco` for `name.0003.part.taco`.
+/// The pattern of all parts of a dataset: `name.*.part.taco` for `name.0003.part.taco`.
 fn part_pattern(name: &str) -> Option<String> {
     let (rest, ending) = name.rsplit_once(".part.")?;
     let (stem, number) = rest.rsplit_once('.')?;
@@ -100,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_tell_datasets_of_all_generations() {
+    fn datasets_of_all_generations_are_found_by_the_names_of_their_files() {
         let names = [
             "a/README.md",
             "a/COLLECTION.json",

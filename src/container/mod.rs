@@ -87,7 +87,9 @@ pub use parts::{PartOptions, PlannedPart, file_name_of, index_name, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
 pub use sample_bytes::{CopySources, SourceCheck, copy_asset, stream_asset};
-pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
+pub use source::{
+    ByteSource, LocalFile, asset_size, is_same_file, read_asset, read_asset_start, stamp_at,
+};
 pub use stale_index::IndexRows;
 pub use subset::tree_order;
 pub use synthetic_levels::{children_table, name_in_file};

@@ -518,12 +518,18 @@ pub fn stamp_at(path: &Path) -> Result<Option<Stamp>> {
 /// # Errors
 /// As [`ByteSource::open_for`] and [`ByteSource::read`].
 pub fn read_asset(asset: &AssetPath) -> Result<Bytes> {
+    read_asset_start(asset, u64::MAX)
+}
+
+/// At most the first `limit` bytes of an asset.
+///
+/// # Errors
+/// As [`ByteSource::open_for`] and [`ByteSource::read`].
+pub fn read_asset_start(asset: &AssetPath, limit: u64) -> Result<Bytes> {
+    let source = ByteSource::open_for(asset)?;
     match asset {
-        AssetPath::Range { offset, size, .. } => ByteSource::open_for(asset)?.read(*offset, *size),
-        _ => {
-            let source = ByteSource::open_for(asset)?;
-            source.read(0, source.size_bytes())
-        }
+        AssetPath::Range { offset, size, .. } => source.read(*offset, limit.min(*size)),
+        _ => source.read(0, limit.min(source.size_bytes())),
     }
 }
 

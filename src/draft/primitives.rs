@@ -15,7 +15,7 @@ pub(super) fn insert(
     mut samples: Vec<Sample>,
 ) -> Result<Edit> {
     let tortilla = tortilla_mut(dataset, &parent)?;
-    // A row has no values beyond its fields.
+    // Values beyond the fields of the tortilla are dropped.
     let width = tortilla.schema.len();
     for sample in samples
         .iter_mut()
@@ -86,7 +86,7 @@ pub(super) fn relocate(
     // Values are in the order of the tortilla's fields, so they are rearranged for another
     // tortilla.
     let same_fields = Arc::ptr_eq(&source.schema, &target.schema) || source.schema == target.schema;
-    let fitted = if same_fields {
+    let values_before_and_after = if same_fields {
         None
     } else {
         Some((moved.values.clone(), values_for(moved, source, target)))
@@ -94,16 +94,16 @@ pub(super) fn relocate(
     let Edit::Insert { mut samples, .. } = remove(dataset, parent.clone(), position, 1)? else {
         return Err(Error::internal("removing did not give an insertion"));
     };
-    let before = fitted.map(|(before, now)| {
+    let before = values_before_and_after.map(|(before, after)| {
         samples
             .iter_mut()
-            .for_each(|sample| sample.values = now.clone());
+            .for_each(|sample| sample.values = after.clone());
         before
     });
     // Positions after the sample are shifted in the path `to`.
     let shifted = path_after_removal(&to, &parent, position);
     insert(dataset, shifted.clone(), at, samples)?;
-    // Paths after the move: the sample's own, and its former parent's.
+    // The paths that the sample and its former parent have after the move.
     let back = Edit::Move {
         sample: shifted.child(at),
         to: path_after_insertion(&parent, &shifted, at),
@@ -232,7 +232,7 @@ pub(super) fn add_field(
     if at > tortilla.schema.len() || !(values.is_empty() || values.len() == tortilla.samples.len())
     {
         return Err(Error::usage(format!(
-            "field {} needs a place among the fields and one value for each sample",
+            "field {} needs an index among the fields, and no values or one for each sample",
             field.name
         )));
     }

@@ -337,7 +337,7 @@ impl Structure {
     }
 
     /// Index of the first root that has most samples below it; `None` where no root has children.
-    pub fn longest(&self) -> Option<usize> {
+    pub fn largest_root(&self) -> Option<usize> {
         let shapes = self.shapes.shapes();
         let (longest, _) = self
             .shapes
@@ -885,7 +885,7 @@ mod tests {
             (structure.states(7), structure.states(8)),
             (&[Present, Missing][..], &[Present, Present][..])
         );
-        assert_eq!(structure.longest(), Some(0));
+        assert_eq!(structure.largest_root(), Some(0));
         structure.choose(PatternChoice::Root("r7".into()));
         assert_eq!(
             (

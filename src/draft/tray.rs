@@ -1,5 +1,5 @@
-//! The tray: files that belong to the draft but are not placed in the tree. Also updates paths of
-//! moved sources. Performs no IO.
+//! The tray: files that belong to the draft but are not placed in the tree. Also replaces the paths
+//! of sources whose folder was moved. No IO.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -19,27 +19,27 @@ impl Edit {
         files: impl IntoIterator<Item = Unplaced>,
     ) -> Option<Edit> {
         let files: Vec<Unplaced> = files.into_iter().collect();
-        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
-        let known = of_tray.iter().map(|&at| &*tray[at as usize].path);
+        let in_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
+        let known = in_tray.iter().map(|&at| &*tray[at as usize].path);
         append_unknown(known.collect(), tray.len(), files)
     }
 
-    /// As [`Edit::append_to_tray`], but files of the tray that are not as here, such as of another
-    /// size, are appended again. Returns the places of those, which have to be removed first, and
-    /// the edit that follows.
+    /// As [`Edit::append_to_tray`], but files of the tray that have changed, such as in size, are
+    /// appended again. Returns the indices in the tray of the outdated files, and the edit that
+    /// appends, which is applied after their removal.
     pub fn renew_in_tray(tray: &[Unplaced], files: Vec<Unplaced>) -> Option<(Vec<u32>, Edit)> {
-        let of_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
-        let arrived: HashMap<&Path, &Unplaced> =
+        let in_tray = find_same_paths(tray, files.iter().map(|file| &*file.path));
+        let by_path: HashMap<&Path, &Unplaced> =
             files.iter().map(|file| (&*file.path, file)).collect();
         let has_changed = |at: &u32| {
             let known = &tray[*at as usize];
-            arrived.get(&*known.path).is_some_and(|now| *now != known)
+            by_path.get(&*known.path).is_some_and(|now| *now != known)
         };
-        let (outdated, same): (Vec<u32>, Vec<u32>) = of_tray.into_iter().partition(has_changed);
+        let (outdated, same): (Vec<u32>, Vec<u32>) = in_tray.into_iter().partition(has_changed);
         let known = same.iter().map(|&at| &*tray[at as usize].path);
         let kept = tray.len() - outdated.len();
-        let added = append_unknown(known.collect(), kept, files)?;
-        Some((outdated, added))
+        let append = append_unknown(known.collect(), kept, files)?;
+        Some((outdated, append))
     }
 
     /// The edit that removes the files with these paths from the tray. `None` when there is none.
@@ -49,8 +49,8 @@ impl Edit {
     }
 }
 
-/// The places of the tray whose files have these paths. Of other places the name alone is read: a
-/// tray may have 100,000 files.
+/// The indices in the tray of the files with these paths. Whole paths are compared only where the
+/// file name is the same, because a tray may have 100,000 files.
 fn find_same_paths<'a>(
     tray: &[Unplaced],
     paths: impl Iterator<Item = &'a Path> + Clone,
@@ -69,8 +69,8 @@ fn find_same_paths<'a>(
 fn append_unknown(known: HashSet<&Path>, length: usize, files: Vec<Unplaced>) -> Option<Edit> {
     let mut seen = known;
     let are_new: Vec<bool> = files.iter().map(|file| seen.insert(&file.path)).collect();
-    let fresh = files.into_iter().zip(are_new).filter(|(_, is_new)| *is_new);
-    let files: Vec<TrayPlace> = fresh
+    let unknown = files.into_iter().zip(are_new).filter(|(_, is_new)| *is_new);
+    let files: Vec<TrayPlace> = unknown
         .zip(length as u32..)
         .map(|((file, _), at)| TrayPlace { at, file })
         .collect();
@@ -108,7 +108,7 @@ pub(super) fn remove_from_tray(tray: &mut Arc<[Unplaced]>, places: Vec<u32>) -> 
             .is_some_and(|&last| last as usize >= tray.len())
     {
         return Err(Error::usage(format!(
-            "there are no such files; the tray has {}",
+            "the indices do not match a tray of {}",
             format_count(tray.len(), "file")
         )));
     }
@@ -136,22 +136,22 @@ pub(super) fn replace_tray(tray: &mut Arc<[Unplaced]>, files: Arc<[Unplaced]>) -
 
 /// Replaces the prefix `from` of every source path by `to`.
 pub(super) fn relocate_sources(content: &mut Content, from: &Path, to: &Path) -> Result<Edit> {
-    let mut moving = Moving {
+    let mut relocation = SourceRelocation {
         from,
         to,
         moved: 0,
-        last: None,
+        last_path: None,
         last_stamp: None,
     };
-    let root = moving.tortilla(&content.dataset.root);
+    let root = relocation.relocate_tortilla(&content.dataset.root);
     let mut tray = content.tray.to_vec();
     for file in &mut tray {
         if let Ok(rest) = file.path.strip_prefix(from) {
             file.path = join_path(to, rest);
-            moving.moved += 1;
+            relocation.moved += 1;
         }
     }
-    if moving.moved == 0 {
+    if relocation.moved == 0 {
         return Err(Error::usage("the draft has no source in this folder").at_path(from));
     }
     let mut edits = Vec::new();
@@ -178,27 +178,29 @@ fn join_path(folder: &Path, rest: &Path) -> PathBuf {
     }
 }
 
-struct Moving<'a> {
+/// Replaces the prefix `from` of source paths by `to`.
+struct SourceRelocation<'a> {
     from: &'a Path,
     to: &'a Path,
+    /// Number of sources whose path was replaced.
     moved: u64,
-    /// Cache of the last container path and its replacement: samples of one archive share the path.
-    last: Option<(Arc<Path>, Arc<Path>)>,
-    /// The same for container versions.
+    /// Cache of the last path and its replacement: samples of one archive share the path.
+    last_path: Option<(Arc<Path>, Arc<Path>)>,
+    /// Cache of the last version of an archive and its replacement.
     last_stamp: Option<(Arc<Stamp>, Arc<Stamp>)>,
 }
 
-impl Moving<'_> {
-    /// The tortilla with updated sources; `None` when unchanged.
-    fn tortilla(&mut self, tortilla: &Arc<Tortilla>) -> Option<Arc<Tortilla>> {
+impl SourceRelocation<'_> {
+    /// The tortilla with replaced paths; `None` when unchanged.
+    fn relocate_tortilla(&mut self, tortilla: &Arc<Tortilla>) -> Option<Arc<Tortilla>> {
         let mut changed: Option<Vec<Sample>> = None;
         for (index, sample) in tortilla.samples.iter().enumerate() {
             let payload = match &sample.payload {
-                Payload::Folder(below) => self.tortilla(below).map(Payload::Folder),
-                // A copy has another modification time, so none is kept.
-                Payload::Asset { path, size, .. } => {
-                    self.asset(path).map(|path| Payload::asset(path, *size))
-                }
+                Payload::Folder(below) => self.relocate_tortilla(below).map(Payload::Folder),
+                // The moved file may be a copy with another modification time, so none is kept.
+                Payload::Asset { path, size, .. } => self
+                    .relocate_asset(path)
+                    .map(|path| Payload::asset(path, *size)),
                 Payload::Bytes(_) => None,
             };
             if let Some(payload) = payload {
@@ -213,9 +215,9 @@ impl Moving<'_> {
         })
     }
 
-    fn asset(&mut self, path: &AssetPath) -> Option<AssetPath> {
+    fn relocate_asset(&mut self, path: &AssetPath) -> Option<AssetPath> {
         match path {
-            AssetPath::File(file) => self.path(file).map(AssetPath::File),
+            AssetPath::File(file) => self.relocate_path(file).map(AssetPath::File),
             AssetPath::Range {
                 container,
                 offset,
@@ -223,8 +225,8 @@ impl Moving<'_> {
                 stamp,
             } => {
                 let (container, stamp) = (
-                    self.path(container)?,
-                    stamp.as_ref().map(|stamp| self.stamp(stamp)),
+                    self.relocate_path(container)?,
+                    stamp.as_ref().map(|stamp| self.strip_modified(stamp)),
                 );
                 Some(AssetPath::Range {
                     container,
@@ -234,7 +236,8 @@ impl Moving<'_> {
                 })
             }
             AssetPath::Packed(member) => {
-                let (archive, stamp) = (self.path(&member.archive)?, self.stamp(&member.stamp));
+                let archive = self.relocate_path(&member.archive)?;
+                let stamp = self.strip_modified(&member.stamp);
                 Some(AssetPath::Packed(
                     PackedMember {
                         archive,
@@ -250,7 +253,7 @@ impl Moving<'_> {
 
     /// The version without its modification time, which a copy does not preserve; length and
     /// directory digest identify it.
-    fn stamp(&mut self, stamp: &Arc<Stamp>) -> Arc<Stamp> {
+    fn strip_modified(&mut self, stamp: &Arc<Stamp>) -> Arc<Stamp> {
         if let Some((_, now)) = self
             .last_stamp
             .as_ref()
@@ -266,9 +269,9 @@ impl Moving<'_> {
         now
     }
 
-    fn path(&mut self, path: &Arc<Path>) -> Option<Arc<Path>> {
+    fn relocate_path(&mut self, path: &Arc<Path>) -> Option<Arc<Path>> {
         if let Some((_, now)) = self
-            .last
+            .last_path
             .as_ref()
             .filter(|(before, _)| Arc::ptr_eq(before, path))
         {
@@ -278,7 +281,7 @@ impl Moving<'_> {
         let rest = path.strip_prefix(self.from).ok()?;
         self.moved += 1;
         let now: Arc<Path> = join_path(self.to, rest).into();
-        self.last = Some((path.clone(), now.clone()));
+        self.last_path = Some((path.clone(), now.clone()));
         Some(now)
     }
 }
@@ -328,7 +331,10 @@ mod tests {
     fn files_of_another_size_are_renewed_in_the_tray() {
         let tray = ["/a/x", "/b/x", "/b/y"].map(file);
         let renew = |files: Vec<Unplaced>| Edit::renew_in_tray(&tray, files);
-        assert!(renew(vec![file("/b/x")]).is_none(), "as it was");
+        assert!(
+            renew(vec![file("/b/x")]).is_none(),
+            "a file that has not changed is not renewed"
+        );
         let larger = Unplaced::file("/b/x", 2);
         let files = vec![file("/a/x"), larger.clone(), file("/c/x")];
         let (outdated, added) = renew(files).expect("two");
@@ -380,7 +386,7 @@ mod tests {
         assert_eq!(content.tray[0].path, Path::new("/new/t"));
         assert!(
             moved.apply_to(&mut content).is_err(),
-            "no source is below it any more"
+            "no source is below the folder any more"
         );
         inverse.apply_to(&mut content).expect("moves back");
         assert_eq!(content, before);

@@ -15,57 +15,58 @@ use crate::model::{
 struct Dice(ChaCha8Rng);
 
 impl Dice {
-    fn up_to(&mut self, sides: usize) -> usize {
+    /// A number below `sides`.
+    fn roll(&mut self, sides: usize) -> usize {
         self.0.next_u32() as usize % sides.max(1)
     }
 
     fn id(&mut self) -> Arc<str> {
         format!(
             "{}{}",
-            ["s", "before_", "x-y_", "__TACOPAD__"][self.up_to(4)],
-            self.up_to(30)
+            ["s", "before_", "x-y_", "__TACOPAD__"][self.roll(4)],
+            self.roll(30)
         )
         .into()
     }
 
     fn name(&mut self) -> String {
-        ["name", "cloud", "split", "n"][self.up_to(4)].to_owned()
+        ["name", "cloud", "split", "n"][self.roll(4)].to_owned()
     }
 
     fn value(&mut self) -> Value {
-        match self.up_to(4) {
+        match self.roll(4) {
             0 => Value::Null,
-            1 => Value::Int(self.up_to(9) as i64),
-            2 => Value::Float(self.up_to(9) as f64 / 2.0),
-            _ => Value::text(["a-b", "7", ""][self.up_to(3)]),
+            1 => Value::Int(self.roll(9) as i64),
+            2 => Value::Float(self.roll(9) as f64 / 2.0),
+            _ => Value::text(["a-b", "7", ""][self.roll(3)]),
         }
     }
 
     fn field(&mut self) -> FieldSpec {
-        let dtype = [DataType::Utf8, DataType::Float64, DataType::Int64][self.up_to(3)].clone();
+        let dtype = [DataType::Utf8, DataType::Float64, DataType::Int64][self.roll(3)].clone();
         FieldSpec::new(self.name(), dtype)
     }
 
     fn sample(&mut self, depth: usize) -> Sample {
         let id = self.id();
-        let mut sample = match self.up_to(5) {
+        let mut sample = match self.roll(5) {
             0 | 1 if depth < 3 => Sample::new_folder(&id, self.tortilla(depth + 1)),
-            2 => padding_file(self.up_to(9) as u64),
-            _ => Sample::new_file(&id, format!("/data/{id}.tif"), self.up_to(100) as u64),
+            2 => padding_file(self.roll(9) as u64),
+            _ => Sample::new_file(&id, format!("/data/{id}.tif"), self.roll(100) as u64),
         };
-        sample.values = (0..self.up_to(3)).map(|_| self.value()).collect();
+        sample.values = (0..self.roll(3)).map(|_| self.value()).collect();
         sample
     }
 
     fn tortilla(&mut self, depth: usize) -> Tortilla {
         let mut fields: Vec<FieldSpec> = Vec::new();
-        for _ in 0..self.up_to(3) {
+        for _ in 0..self.roll(3) {
             let field = self.field();
             if fields.iter().all(|known| known.name != field.name) {
                 fields.push(field);
             }
         }
-        let mut samples: Vec<Sample> = (0..self.up_to(5)).map(|_| self.sample(depth)).collect();
+        let mut samples: Vec<Sample> = (0..self.roll(5)).map(|_| self.sample(depth)).collect();
         samples.iter_mut().for_each(|sample| {
             sample.values = sample.values.iter().take(fields.len()).cloned().collect()
         });
@@ -80,29 +81,29 @@ impl Dice {
             collection: Collection::template(),
             root: self.tortilla(0).into(),
         };
-        let tray = (0..self.up_to(4)).map(|n| Unplaced::file(format!("/data/t{n}.tif"), 1));
+        let tray = (0..self.roll(4)).map(|n| Unplaced::file(format!("/data/t{n}.tif"), 1));
         Content {
             dataset,
             tray: tray.collect(),
         }
     }
 
-    /// A path that exists in most cases.
+    /// A path that exists in most cases; with `folder` that of a FOLDER.
     fn path(&mut self, content: &Content, folder: bool) -> NodePath {
         let mut path = NodePath::root();
         loop {
             let Some(tortilla) = content.dataset.tortilla(&path) else {
                 return path;
             };
-            let stop = self.up_to(3) == 0;
-            if tortilla.samples.is_empty() || (folder && stop) || self.up_to(40) == 0 {
+            let stop = self.roll(3) == 0;
+            if tortilla.samples.is_empty() || (folder && stop) || self.roll(40) == 0 {
                 return if folder {
                     path
                 } else {
-                    path.child(self.up_to(6) as u32)
+                    path.child(self.roll(6) as u32)
                 };
             }
-            let next = path.child(self.up_to(tortilla.samples.len()) as u32);
+            let next = path.child(self.roll(tortilla.samples.len()) as u32);
             let is_folder = content.dataset.tortilla(&next).is_some();
             if !is_folder || (!folder && stop) {
                 return if folder { path } else { next };
@@ -112,16 +113,16 @@ impl Dice {
     }
 
     fn edit(&mut self, content: &Content, depth: usize) -> Edit {
-        match self.up_to(if depth == 0 { 24 } else { 23 }) {
+        match self.roll(if depth == 0 { 24 } else { 23 }) {
             0 => Edit::Insert {
                 parent: self.path(content, true),
-                at: self.up_to(4) as u32,
+                at: self.roll(4) as u32,
                 samples: vec![self.sample(1)],
             },
             1 => Edit::Remove {
                 parent: self.path(content, true),
-                at: self.up_to(4) as u32,
-                count: self.up_to(3) as u32,
+                at: self.roll(4) as u32,
+                count: self.roll(3) as u32,
             },
             2 => Edit::Rename {
                 sample: self.path(content, false),
@@ -130,7 +131,7 @@ impl Dice {
             3 | 4 => Edit::Move {
                 sample: self.path(content, false),
                 to: self.path(content, true),
-                at: self.up_to(4) as u32,
+                at: self.roll(4) as u32,
             },
             5 => Edit::SetPayload {
                 sample: self.path(content, false),
@@ -143,7 +144,7 @@ impl Dice {
             },
             7 => Edit::AddField {
                 tortilla: self.path(content, true),
-                at: self.up_to(3),
+                at: self.roll(3),
                 field: self.field(),
                 values: vec![],
             },
@@ -157,7 +158,7 @@ impl Dice {
             },
             10 => Edit::SetCollection {
                 key: "title".into(),
-                value: (self.up_to(2) == 0).then(|| self.name().into()),
+                value: (self.roll(2) == 0).then(|| self.name().into()),
             },
             11 => Edit::SetRow {
                 sample: self.path(content, false),
@@ -169,7 +170,7 @@ impl Dice {
             13 | 14 => Edit::MoveMany {
                 samples: self.choose_paths(content),
                 to: self.path(content, true),
-                at: self.up_to(3) as u32,
+                at: self.roll(3) as u32,
             },
             15 => {
                 let parent = self.path(content, true);
@@ -178,12 +179,12 @@ impl Dice {
                     .tortilla(&parent)
                     .map_or(0, |tortilla| tortilla.samples.len());
                 let mut order: Vec<u32> = (0..count as u32).collect();
-                (1..count).for_each(|index| order.swap(index, self.up_to(index + 1)));
+                (1..count).for_each(|index| order.swap(index, self.roll(index + 1)));
                 Edit::Reorder { parent, order }
             }
             16 => Edit::Group {
                 parent: self.path(content, true),
-                positions: vec![self.up_to(4) as u32, self.up_to(4) as u32],
+                positions: vec![self.roll(4) as u32, self.roll(4) as u32],
                 id: self.id(),
             },
             17 => Edit::Unnest {
@@ -197,22 +198,22 @@ impl Dice {
                     .collect(),
             },
             19 => Edit::RenameBy {
-                level: self.up_to(3),
+                level: self.roll(3),
                 under: None,
                 find: "([a-z])([0-9])".into(),
                 replace: "$2$1".into(),
                 regex: true,
             },
             20 => Edit::Column {
-                level: self.up_to(3),
+                level: self.roll(3),
                 change: self.change(),
             },
             21 => Edit::RemoveFromTray {
-                places: vec![self.up_to(4) as u32],
+                places: vec![self.roll(4) as u32],
             },
             22 => Edit::Relocate {
-                from: ["/data", "/moved"][self.up_to(2)].into(),
-                to: ["/data", "/moved"][self.up_to(2)].into(),
+                from: ["/data", "/moved"][self.roll(2)].into(),
+                to: ["/data", "/moved"][self.roll(2)].into(),
             },
             _ => Edit::Batch {
                 label: "several".into(),
@@ -222,14 +223,14 @@ impl Dice {
     }
 
     fn choose_paths(&mut self, content: &Content) -> Vec<NodePath> {
-        (0..1 + self.up_to(3))
+        (0..1 + self.roll(3))
             .map(|_| self.path(content, false))
             .collect()
     }
 
     fn change(&mut self) -> ColumnChange {
         let name = self.name();
-        match self.up_to(6) {
+        match self.roll(6) {
             0 => ColumnChange::Add {
                 field: self.field(),
                 at: None,
@@ -242,26 +243,26 @@ impl Dice {
             },
             3 => ColumnChange::Cast {
                 name,
-                dtype: ["Utf8", "Int64"][self.up_to(2)].into(),
-                lossy: self.up_to(2) == 0,
+                dtype: ["Utf8", "Int64"][self.roll(2)].into(),
+                lossy: self.roll(2) == 0,
             },
             4 => ColumnChange::Fill {
                 name,
                 value: self.value(),
-                all: self.up_to(2) == 0,
+                all: self.roll(2) == 0,
             },
             _ => ColumnChange::Split {
                 name,
                 by: "-".into(),
                 into: vec![self.name(), "rest".into()],
-                keep: self.up_to(2) == 0,
+                keep: self.roll(2) == 0,
             },
         }
     }
 }
 
 #[test]
-fn any_sequence_of_edits_goes_back_and_forth() {
+fn any_sequence_of_edits_can_be_undone_and_redone() {
     let (mut applied, mut refused) = (0, 0);
     let mut kinds = std::collections::BTreeSet::new();
     for seed in 0..400 {

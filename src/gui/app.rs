@@ -43,11 +43,10 @@ use crate::raster::RasterInfo;
 use crate::studio::{Command, DocumentId, LogLevel, RowRef, Studio};
 use crate::text::displayed_line;
 
-/// Time from the beginning of a frame after which panels that were not drawn before wait for the
-/// next frame.
-const PANELS_UNTIL: Duration = Duration::from_millis(5);
+/// Time of a frame after which a panel that was not drawn before is left to the next frame.
+const NEW_PANELS_UNTIL: Duration = Duration::from_millis(5);
 /// Longest time that an edit waits for autosave.
-const EDIT_PATIENCE: Duration = Duration::from_millis(50);
+const AUTOSAVE_PATIENCE: Duration = Duration::from_millis(50);
 
 /// The application behind the window.
 pub struct App {
@@ -63,8 +62,8 @@ pub struct App {
     pub(super) tour: Option<Tour>,
     /// Receives the paths of later starts.
     instance: Option<SingleInstance>,
-    /// Action on the paths opened last, with the serial of the document and the time of the
-    /// request.
+    /// What to do with the paths that were opened last. The key is the open document and the time
+    /// of the request.
     pub(super) path_action: AsyncValue<(DocumentId, Instant), PathAction>,
     /// Initial values of the form that was asked for.
     pub(super) started_form: AsyncValue<FormRequest, StartedForm>,
@@ -79,7 +78,7 @@ pub struct App {
     pub(super) requests: Vec<Request>,
     /// The shortcuts in the order in which they are looked for.
     pub(super) shortcuts: Arc<[(Action, KeyboardShortcut)]>,
-    /// The path of the job that opens a dataset, for the recent list.
+    /// The job that opens a dataset, and its path, for the recent list.
     pub(super) opening: Option<(JobId, PathBuf)>,
     /// The job that saves the draft, and where.
     pub(super) saving: Option<(JobId, PathBuf)>,
@@ -104,12 +103,16 @@ pub struct App {
     pub(super) watchdog: FrameWatchdog,
     /// Panels drawn for the open document.
     pub(super) drawn_panels: DrawnPanels,
-    /// What is left to rasterize before it is needed.
+    /// Rasterizes the usual characters before they are needed; `None` when that is done.
     warmup: Option<GlyphWarmup>,
-    drawn: bool,
-    shown: bool,
-    persistent: bool,
+    /// True once the first frame was drawn.
+    has_drawn: bool,
+    /// True once the first frame was on the screen.
+    has_shown: bool,
+    /// True when settings are written; false in tests and in safe mode.
+    remembers_state: bool,
     settings_writer: SettingsWriter,
+    /// The title that the window has.
     title: String,
 }
 
@@ -120,7 +123,7 @@ impl App {
         let jobs = Jobs::new(move || waker.request_repaint());
         let studio = Studio::new(jobs.clone());
         let mut app = Self {
-            persistent: true,
+            remembers_state: true,
             ..Self::build(ctx, studio, jobs, view)
         };
         app.studio.set_asks_for_servers(true);
@@ -135,7 +138,7 @@ impl App {
         app.instance = listening.and_then(Result::ok);
         if let Some(folder) = crate::folders::data_dir() {
             app.keep_drafts_in(folder.join("autosave"));
-            app.studio.set_autosave_patience(EDIT_PATIENCE);
+            app.studio.set_autosave_patience(AUTOSAVE_PATIENCE);
         }
         app
     }
@@ -190,23 +193,23 @@ impl App {
             watchdog: FrameWatchdog::default(),
             drawn_panels: DrawnPanels::default(),
             warmup: None,
-            drawn: false,
-            shown: false,
-            persistent: false,
+            has_drawn: false,
+            has_shown: false,
+            remembers_state: false,
             settings_writer: SettingsWriter::default(),
             title: String::new(),
         }
     }
 
     /// Applies the options of this start. Safe mode changes no remembered state.
-    pub(super) fn started_with(
+    pub(super) fn apply_start_options(
         &mut self,
         renderer: Renderer,
         options: &WindowOptions,
         drops_arrive: bool,
     ) {
         self.view.starting = Some(renderer);
-        self.persistent &= !options.safe_mode;
+        self.remembers_state &= !options.safe_mode;
         self.instance = self.instance.take().filter(|_| !options.safe_mode);
         self.session.environment.drops_blocked = !drops_arrive;
         if let Some(theme) = options.theme {
@@ -299,7 +302,7 @@ impl App {
 
     /// Writes the remembered state in the background; a failure is logged only.
     pub(super) fn save(&mut self) {
-        let Some(path) = crate::folders::settings_file().filter(|_| self.persistent) else {
+        let Some(path) = crate::folders::settings_file().filter(|_| self.remembers_state) else {
             return;
         };
         let state = self.view.to_json();
@@ -323,8 +326,8 @@ impl App {
         );
     }
 
-    fn first_frame(&mut self, ctx: &Context) {
-        if !std::mem::replace(&mut self.drawn, true) {
+    fn note_first_frames(&mut self, ctx: &Context) {
+        if !std::mem::replace(&mut self.has_drawn, true) {
             theme::set(ctx, self.view.theme);
             self.view.settings.apply(ctx);
             if let Some(renderer) = self.view.starting.take() {
@@ -333,7 +336,7 @@ impl App {
             }
             // The second frame runs after the first was presented.
             ctx.request_repaint();
-        } else if !std::mem::replace(&mut self.shown, true) {
+        } else if !std::mem::replace(&mut self.has_shown, true) {
             tracing::info!("the first frame is shown");
         }
     }
@@ -347,7 +350,7 @@ impl App {
         }
     }
 
-    fn window_title(&mut self, ctx: &Context) {
+    fn update_window_title(&mut self, ctx: &Context) {
         let title = match self.studio.document() {
             Some(document) => {
                 let mark = if document.draft().is_some_and(Draft::has_unsaved) {
@@ -438,7 +441,7 @@ impl eframe::App for App {
     fn logic(&mut self, ctx: &Context, _frame: &mut eframe::Frame) {
         self.jobs.begin_frame();
         self.drawn_panels.begin_frame();
-        self.first_frame(ctx);
+        self.note_first_frames(ctx);
         self.take_later_starts(ctx);
         let began = self.watchdog.begin();
         for (job, event) in self.studio.poll_jobs() {
@@ -455,7 +458,7 @@ impl eframe::App for App {
         self.session.jobs.refresh(self.studio.jobs());
         self.session.refresh(&self.studio, &self.jobs);
         self.watchdog.end(began, || "refresh".to_owned());
-        // Requests from before the first frame and from answers.
+        // Requests that were made before the first frame, and those of answers.
         self.handle_requests(ctx);
         self.drive_on(ctx);
         if self.is_busy() || self.file_dialog.is_some() {
@@ -465,10 +468,10 @@ impl eframe::App for App {
 
     fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
-        self.window_title(&ctx);
+        self.update_window_title(&ctx);
         self.take_input(&ctx);
-        // A text field that loses the focus commits its text before the shortcut that took the
-        // focus is handled.
+        // Requests of shortcuts are put after those of panels: a text field that loses the focus to
+        // a shortcut commits its text first.
         let requests = std::mem::take(&mut self.requests);
         self.main_ui(ui);
         self.requests.extend(requests);
@@ -489,9 +492,9 @@ impl eframe::App for App {
             ctx.request_repaint_after(Duration::from_millis(100));
         }
         let began = self.drawn_panels.began;
-        // A frame with new panels rasterizes enough already.
-        let rests = !self.drawn_panels.has_new();
-        if rests
+        // A frame that draws new panels has no time left for the warm-up.
+        let has_time = !self.drawn_panels.has_new();
+        if has_time
             && self
                 .warmup
                 .as_mut()
@@ -566,7 +569,7 @@ struct DockContents<'a, 'b> {
 
 impl PaneContents for DockContents<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
-        if !self.drawn.may_draw(pane, PANELS_UNTIL) {
+        if !self.drawn.may_draw(pane, NEW_PANELS_UNTIL) {
             ui.ctx().request_repaint();
             return;
         }

@@ -11,12 +11,12 @@ use crate::jobs::AsyncValue;
 #[derive(Default)]
 pub struct DraftStructure {
     pub summary: Arc<StructureSummary>,
-    /// The state of the draft for which the summary was made.
+    /// The revision of the draft, and the pattern, that the summary is of.
     pub made_for: Option<(DocumentKey, PatternChoice)>,
-    /// The cells of faulty roots in that state.
+    /// The cells of faulty roots of that revision.
     pub cells: RootCells,
     /// The plan of all safe fixes.
-    pub safe: AsyncValue<(DocumentKey, PatternChoice), Option<Arc<FixPlan>>>,
+    pub safe_fixes: AsyncValue<(DocumentKey, PatternChoice), Option<Arc<FixPlan>>>,
 }
 
 impl DraftStructure {
@@ -28,27 +28,27 @@ impl DraftStructure {
     ) -> Option<&'static str> {
         match self.safe_plan(key, choice) {
             _ if self.summary.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
-            None if self.safe.is_pending() => Some(tr!("Looking for fixes")),
+            None if self.safe_fixes.is_pending() => Some(tr!("Looking for fixes")),
             None => Some(tr!("Every fix here needs a choice: select a cell")),
             Some(_) => None,
         }
     }
 
-    /// [`DraftStructure::find_safe_fix_obstacle`], but `None` while it is unknown.
+    /// As [`DraftStructure::find_safe_fix_obstacle`], but `None` while the fixes are searched for.
     pub fn find_known_safe_fix_obstacle(
         &self,
         key: DocumentKey,
         choice: &PatternChoice,
     ) -> Option<&'static str> {
-        let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
+        let known = self.safe_fixes.get(&(key, choice.clone()))?.as_ref().ok()?;
         known
             .is_none()
             .then_some(mark!("Every fix here needs a choice: select a cell"))
     }
 
-    /// The fix of everything that can be mended without removing, once it is known.
+    /// The plan of all fixes that remove nothing and need no choice, once it is known.
     pub fn safe_plan(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&Arc<FixPlan>> {
-        self.safe
+        self.safe_fixes
             .get(&(key, choice.clone()))?
             .as_ref()
             .ok()?
@@ -56,8 +56,8 @@ impl DraftStructure {
     }
 }
 
-/// Faulty roots of which cells are kept, more than a screen shows.
-const ROOTS_KEPT: usize = 1_000;
+/// Maximum number of roots whose cells are kept: more than a screen shows.
+const CACHED_ROOTS_MAX: usize = 1_000;
 
 /// The cells of faulty roots, each compared with the pattern once for a state of the draft: names
 /// of many children are compared in pairs, which is too slow for every frame.
@@ -65,13 +65,13 @@ const ROOTS_KEPT: usize = 1_000;
 pub struct RootCells(HashMap<u32, Arc<[PatternCell]>>);
 
 impl RootCells {
-    /// The cells of a root, which `compare` returns where they are not known.
+    /// The cells of a root; `compare` computes them if they are not known.
     pub fn find(
         &mut self,
         root: u32,
         compare: impl FnOnce() -> Vec<PatternCell>,
     ) -> Arc<[PatternCell]> {
-        if self.0.len() > ROOTS_KEPT {
+        if self.0.len() > CACHED_ROOTS_MAX {
             self.0.clear();
         }
         let cells = self.0.entry(root);
@@ -91,7 +91,7 @@ pub struct StructureSummary {
     /// The root whose shape is the pattern.
     pub model: Option<u32>,
     /// The first root that has most samples below it.
-    pub longest: Option<u32>,
+    pub largest_root: Option<u32>,
     /// Number of levels of the pattern, including level 0.
     pub levels: usize,
 }
@@ -111,14 +111,15 @@ impl StructureSummary {
         path
     }
 
-    /// The positions directly below the same FOLDER.
+    /// The positions directly below the same FOLDER, the position itself included.
     pub fn siblings(&self, position: u32) -> impl Iterator<Item = u32> + '_ {
         let parent = self.pattern.get(position as usize).map(|node| node.parent);
         (0..self.pattern.len() as u32)
             .filter(move |&other| Some(self.pattern[other as usize].parent) == parent)
     }
 
-    /// Number of roots that consist of padding only.
+    /// Number of roots that have padding at every position, or more: the smallest number of roots
+    /// with padding at one position.
     pub fn all_padded(&self) -> u64 {
         let padded = |counts: &StateCounts| counts.count_in_state(PositionState::Padded);
         self.counts.iter().map(padded).min().unwrap_or(0)
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_root_is_compared_once_and_few_are_kept() {
+    fn a_root_is_compared_once_and_the_number_of_known_roots_is_limited() {
         let (mut cells, mut compared) = (RootCells::default(), Vec::new());
         let mut find = |root: u32| {
             cells.find(root, || {
@@ -144,10 +145,10 @@ mod tests {
             });
         };
         [7, 8, 7, 7, 8].into_iter().for_each(&mut find);
-        (10..10 + ROOTS_KEPT as u32).for_each(&mut find);
+        (10..10 + CACHED_ROOTS_MAX as u32).for_each(&mut find);
         find(7);
         assert_eq!(compared[..2], [7, 8]);
-        assert_eq!(compared.len(), 2 + ROOTS_KEPT + 1, "7 was forgotten");
-        assert!(cells.0.len() <= ROOTS_KEPT);
+        assert_eq!(compared.len(), 2 + CACHED_ROOTS_MAX + 1, "7 was forgotten");
+        assert!(cells.0.len() <= CACHED_ROOTS_MAX);
     }
 }

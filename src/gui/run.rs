@@ -115,7 +115,7 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>)
                 safe_mode: true,
                 ..WindowOptions::default()
             };
-            app.started_with(renderer, &options, drops_arrive(x11));
+            app.apply_start_options(renderer, &options, drops_arrive(x11));
             if let Some(folder) = autosave {
                 app.keep_drafts_in(folder);
             }
@@ -161,7 +161,7 @@ fn open(
             fallback_glyphs::install(&creation.egui_ctx);
             let mut app = App::new(&creation.egui_ctx, state);
             accessibility_snapshot::list_controls(&creation.egui_ctx);
-            app.started_with(renderer, &options, drops_arrive(x11));
+            app.apply_start_options(renderer, &options, drops_arrive(x11));
             if let Some(report) = &report {
                 app.show_crash_report(report);
             }

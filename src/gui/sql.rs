@@ -1,6 +1,6 @@
-//! SQL as the editor sees it: tokens with their kinds for highlighting, the text before the cursor,
-//! and the position at which a condition is inserted. Never decides whether a statement is right:
-//! the engine does.
+//! SQL in the editor: tokens with their kinds for highlighting, the name before the cursor, and the
+//! position at which a condition is inserted. Whether a statement is valid is decided by the engine
+//! alone.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub enum SqlTokenKind {
     Mark,
 }
 
-/// The words that read as grammar.
+/// The words that are highlighted as keywords.
 pub const KEYWORDS: [&str; 58] = [
     "ALL",
     "AND",
@@ -90,7 +90,7 @@ pub const KEYWORDS: [&str; 58] = [
 ];
 
 /// Words of the clauses that leave rows out.
-const ROW_CHOICES: [&str; 13] = [
+const ROW_CHOICE_WORDS: [&str; 13] = [
     "EXCEPT",
     "FETCH",
     "HAVING",
@@ -114,7 +114,7 @@ pub fn chooses_rows(sql: &str) -> bool {
 }
 
 fn is_row_choice(text: &str) -> bool {
-    ROW_CHOICES
+    ROW_CHOICE_WORDS
         .iter()
         .any(|word| word.eq_ignore_ascii_case(text))
 }
@@ -167,12 +167,24 @@ pub const FUNCTIONS: [&str; 44] = [
     "year",
 ];
 
-/// Clauses that come after WHERE.
-const AFTER_WHERE: [&str; 9] = [
-    "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE",
+/// Words that begin what comes after WHERE. In front of FROM some are functions and columns, or
+/// leave columns out: `* EXCEPT (a)`.
+const CLAUSES_AFTER_WHERE: [&str; 12] = [
+    "GROUP",
+    "HAVING",
+    "QUALIFY",
+    "WINDOW",
+    "ORDER",
+    "LIMIT",
+    "OFFSET",
+    "FETCH",
+    "UNION",
+    "EXCEPT",
+    "INTERSECT",
+    "SAMPLE",
 ];
 
-/// The tokens of a statement in order, with their bytes; blanks are left out.
+/// The tokens of a statement in order, with their ranges in bytes; white space is left out.
 pub fn classify_tokens(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
     let lexemes = lexemes(sql).into_iter();
     lexemes
@@ -203,8 +215,8 @@ fn classify_lexeme(sql: &str, range: &Range<usize>, lexeme: Lexeme) -> SqlTokenK
     }
 }
 
-/// The beginning of a name that ends at `cursor` (in bytes), and where it begins; `None` inside
-/// texts, numbers and comments.
+/// The part of a name before `cursor` (in bytes): its range and its text without a quote; `None`
+/// inside texts, numbers and comments.
 pub fn find_typed_name(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
     let (range, kind) = classify_tokens(sql)
         .into_iter()
@@ -250,10 +262,13 @@ pub fn begins_with_name(condition: &str, column: &str) -> bool {
         })
 }
 
-/// The statement with one more condition: behind those of its WHERE, or with a WHERE of its own.
+/// The statement with one more condition: added to its WHERE, or in a new WHERE.
 pub fn with_condition(sql: &str, condition: &str) -> String {
     let mut depth = 0;
-    let mut first_where = None;
+    let mut has_from = false;
+    // Where USING begins, if it is the last word: `USING SAMPLE 3` is one clause.
+    let mut using = None;
+    let mut after_where = None;
     let mut end = sql.trim_end().trim_end_matches(';').len();
     for (range, kind) in classify_tokens(sql) {
         let word = &sql[range.clone()];
@@ -261,25 +276,30 @@ pub fn with_condition(sql: &str, condition: &str) -> String {
             (SqlTokenKind::Mark, "(") => depth += 1,
             (SqlTokenKind::Mark, ")") => depth -= 1,
             (SqlTokenKind::Mark, ";") if depth == 0 => end = end.min(range.start),
+            (SqlTokenKind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("FROM") => {
+                has_from = true;
+            }
             (SqlTokenKind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => {
-                first_where = Some(range.end)
+                after_where = Some(range.end)
             }
             (SqlTokenKind::Keyword | SqlTokenKind::Name, _)
                 if depth == 0
-                    && AFTER_WHERE
+                    && has_from
+                    && CLAUSES_AFTER_WHERE
                         .iter()
                         .any(|after| after.eq_ignore_ascii_case(word)) =>
             {
-                end = end.min(range.start);
+                end = end.min(using.unwrap_or(range.start));
                 break;
             }
             _ => {}
         }
+        using = word.eq_ignore_ascii_case("USING").then_some(range.start);
     }
     let (head, tail) = sql.split_at(end);
     let (head, tail) = (head.trim_end(), tail.trim_start());
-    // A comment at the end of the line would swallow what follows it.
-    let head = match first_where {
+    // The condition is on a new line, because the line before may end in a comment.
+    let head = match after_where {
         Some(at) => format!(
             "{} ({}\n) AND {condition}",
             &head[..at.min(head.len())],
@@ -303,26 +323,27 @@ pub fn format_statement(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut depth = 0;
     let mut last_end = 0;
-    let mut between = false;
+    let mut is_between = false;
     for (range, kind) in classify_tokens(sql) {
         let word = &sql[range.clone()];
-        let spaced = sql[last_end..range.start].contains(char::is_whitespace);
-        let keyword = kind == SqlTokenKind::Keyword;
-        let upper = if keyword {
+        let follows_space = sql[last_end..range.start].contains(char::is_whitespace);
+        let is_keyword = kind == SqlTokenKind::Keyword;
+        let upper = if is_keyword {
             word.to_ascii_uppercase()
         } else {
             word.to_owned()
         };
-        // AND of BETWEEN stays on its line.
-        let and = keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut between);
-        between |= keyword && upper == "BETWEEN";
-        let new_line = depth == 0 && keyword && BREAKS.contains(&upper.as_str());
+        // The AND of BETWEEN stays on its line.
+        let joins_conditions =
+            is_keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut is_between);
+        is_between |= is_keyword && upper == "BETWEEN";
+        let begins_clause = depth == 0 && is_keyword && BREAKS.contains(&upper.as_str());
         let begins_line = out.is_empty() || out.ends_with('\n');
-        if new_line && !begins_line {
+        if begins_clause && !begins_line {
             out.push('\n');
-        } else if and && depth == 0 && !begins_line {
+        } else if joins_conditions && depth == 0 && !begins_line {
             out.push_str("\n  ");
-        } else if spaced && !begins_line {
+        } else if follows_space && !begins_line {
             out.push(' ');
         }
         out.push_str(&upper);
@@ -339,8 +360,7 @@ pub fn format_statement(sql: &str) -> String {
     out
 }
 
-/// The part of the statement that an error is about; an empty part is the word or mark that begins
-/// there.
+/// The range in bytes that an error is about; for an empty one, that of the token at it.
 pub fn find_error_range(error: &Error, sql: &str) -> Option<Range<usize>> {
     let span = error.causes().find_map(|cause| match cause {
         Cause::Sql(span) => Some(span),
@@ -422,6 +442,30 @@ mod tests {
             ),
             "SELECT (SELECT max(a) FROM l0 WHERE b) FROM data\nWHERE c\nGROUP BY ALL"
         );
+    }
+
+    #[test]
+    fn conditions_precede_samples_and_set_operations() {
+        for (sql, expected) in [
+            (
+                "SELECT * FROM data USING SAMPLE 3",
+                "SELECT * FROM data\nWHERE c\nUSING SAMPLE 3",
+            ),
+            (
+                "SELECT a FROM data EXCEPT SELECT a FROM l1",
+                "SELECT a FROM data\nWHERE c\nEXCEPT SELECT a FROM l1",
+            ),
+            (
+                "SELECT * EXCEPT (a), sample FROM data",
+                "SELECT * EXCEPT (a), sample FROM data\nWHERE c",
+            ),
+            (
+                "SELECT * FROM data JOIN l1 USING (id) LIMIT 3",
+                "SELECT * FROM data JOIN l1 USING (id)\nWHERE c\nLIMIT 3",
+            ),
+        ] {
+            assert_eq!(with_condition(sql, "c"), expected);
+        }
     }
 
     #[test]

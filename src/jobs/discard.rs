@@ -1,8 +1,8 @@
-//! Frees large values: on another thread, as a dataset of millions of rows takes longer to free
-//! than a frame may last, or within a job, with their memory given back to the system.
+//! Frees large values: on another thread, because to free a dataset of millions of rows takes
+//! longer than a frame; or within a job, so that their memory goes back to the system.
 
-/// Drops `value` on a thread of its own, or here where none can be started. Not for values that
-/// have to be gone when the process ends, which does not wait for them.
+/// Drops `value` on another thread, or on this one if none can be started. The end of the process
+/// does not wait for that: not for values whose drop must happen, such as temporary files.
 pub fn discard<T: Send + 'static>(value: T) {
     // Without a thread, the closure and the value with it are dropped by this call.
     let _ = std::thread::Builder::new()
@@ -10,9 +10,9 @@ pub fn discard<T: Send + 'static>(value: T) {
         .spawn(move || drop(value));
 }
 
-/// Drops a large value here, and gives its memory back to the system. The allocator of glibc keeps
-/// what small values took, so that a draft of a hundred thousand samples would count until the
-/// process ends.
+/// Drops a large value on this thread, and gives its memory back to the system. The allocator of
+/// glibc would keep the memory of small values, such as those of a draft of a hundred thousand
+/// samples, until the process ends.
 pub fn release<T>(value: T) {
     drop(value);
     // SAFETY: the function takes a number and has no requirements; it locks the allocator itself.
@@ -27,9 +27,9 @@ pub fn release<T>(value: T) {
 const LARGE_BLOCK_BYTES: libc::c_int = 1 << 20;
 
 /// Makes large blocks go back to the system as soon as they are freed, in all threads, from now on.
-/// The allocator of glibc otherwise raises its limit with each such block up to 32 MiB, and keeps
-/// the smaller ones: a tenth more at the peak of an operation over a million samples. Queries would
-/// take up to 8 % more time.
+/// Otherwise the allocator of glibc raises the limit with each such block, up to 32 MiB, and keeps
+/// smaller blocks, which adds a tenth to the peak memory of an operation over a million samples. It
+/// is not called for queries, which would take up to 8 % more time.
 pub fn return_large_blocks() {
     // SAFETY: the function takes two numbers and has no requirements.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -7,8 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::in_nfc;
 
-/// Most samples of all distinct shapes together whose ids are counted.
-const COUNTED: u64 = 1_000_000;
+/// Maximum number of samples, of all distinct shapes together, whose ids are compared. Above it the
+/// numbers of roots alone decide.
+const COMPARED_SAMPLES_MAX: u64 = 1_000_000;
 
 /// One distinct shape.
 #[derive(Clone, Copy, Debug)]
@@ -36,17 +37,20 @@ pub struct CommonShape {
 pub struct ShapeChild {
     /// Its `position_key`; of padding, that of its index.
     pub key: u64,
-    /// The `position_key` of its index among its siblings, instead of its id.
-    pub place: u64,
+    /// The `position_key` of its index among its siblings: the key that padding there has.
+    pub padding_key: u64,
     /// Index of its FOLDER in the list.
     pub parent: Option<usize>,
-    /// True for padding, which can replace any sample at its index; its contents are not listed.
+    /// True for padding, which can replace any sample at its index; its descendants are not listed.
     pub is_padding: bool,
     /// True for the root itself, whose type counts and which has no id in common with the others.
     pub is_root: bool,
 }
 
 impl ShapeChild {
+    /// The key of the root, which its children have as `parent`.
+    pub const ROOT_KEY: u64 = 1;
+
     /// The child `index` of the FOLDER with the key `parent`, which is at `parent_at` in the list.
     pub fn new(
         parent: u64,
@@ -55,23 +59,23 @@ impl ShapeChild {
         id: &str,
         is_folder: bool,
     ) -> Self {
-        let place = position_key(parent, index, true);
+        let padding_key = position_key(parent, index, true);
         let is_padding = super::is_padding(id);
         let key = if is_padding {
-            place
+            padding_key
         } else {
             position_key(parent, in_nfc(id), is_folder)
         };
         Self {
             key,
-            place,
+            padding_key,
             parent: parent_at,
             is_padding,
             is_root: false,
         }
     }
 
-    /// The root itself: a FILE or a FOLDER.
+    /// The root, a FILE or a FOLDER.
     pub fn root(is_folder: bool) -> Self {
         Self {
             is_root: true,
@@ -80,8 +84,8 @@ impl ShapeChild {
     }
 }
 
-/// Identifies a position by the ids from the root to it: the position `parent` with a child of this
-/// name and type.
+/// A hash of the ids from the root to a child: `parent` is the key of its FOLDER, `name` its id or,
+/// for padding, its index.
 fn position_key(parent: u64, name: impl Hash, is_folder: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
     (parent, name, is_folder).hash(&mut hasher);
@@ -89,36 +93,36 @@ fn position_key(parent: u64, name: impl Hash, is_folder: bool) -> u64 {
 }
 
 /// The shape that takes the fewest additions and removals over all roots: a stray file of one root
-/// is not expected of the others, and a file that most roots have is. Among equal ones the most
-/// frequent, then the one with most samples, then the first. Where the roots do not agree on it, a
-/// shape of several roots that is more frequent than any other; else, and then it is not common,
-/// the most frequent number of samples decides.
+/// is not expected of the others, and a file that most roots have is. Of shapes that take equally
+/// many, the most frequent is chosen, then the one with most samples, then the first. Where the
+/// roots do not agree on that shape, one that several roots have, more than any other, is chosen;
+/// else one with the most frequent number of samples, which is not common.
 ///
-/// `children(index)` lists the samples of a shape, FOLDERs before what they hold.
+/// `children(index)` lists the samples of a shape, FOLDERs before their children.
 pub fn common_shape(
     shapes: &[ShapeUse],
     children: impl Fn(usize) -> Vec<ShapeChild>,
 ) -> Option<CommonShape> {
     let total: u64 = shapes.iter().map(|shape| shape.roots).sum();
-    let most = (0..shapes.len()).max_by_key(|&index| rank_shape(&shapes[index]))?;
-    let counted: u64 = shapes
+    let most_frequent = (0..shapes.len()).max_by_key(|&index| rank_shape(&shapes[index]))?;
+    let samples: u64 = shapes
         .iter()
         .map(|shape| shape.samples)
         .fold(0, u64::saturating_add);
-    if shapes[most].roots * 2 > total {
+    if shapes[most_frequent].roots * 2 > total {
         return Some(CommonShape {
-            index: most,
+            index: most_frequent,
             is_common: true,
         });
     }
     let equally_frequent = shapes
         .iter()
-        .filter(|shape| shape.roots == shapes[most].roots)
+        .filter(|shape| shape.roots == shapes[most_frequent].roots)
         .count();
-    let leads = shapes[most].roots > 1 && equally_frequent == 1;
-    if counted > COUNTED {
+    let leads = shapes[most_frequent].roots > 1 && equally_frequent == 1;
+    if samples > COMPARED_SAMPLES_MAX {
         return Some(CommonShape {
-            index: most,
+            index: most_frequent,
             is_common: leads,
         });
     }
@@ -133,16 +137,17 @@ pub fn common_shape(
     }
     if leads {
         return Some(CommonShape {
-            index: most,
+            index: most_frequent,
             is_common: true,
         });
     }
-    let mut sizes: HashMap<u64, u64> = HashMap::new();
+    let mut roots_by_size: HashMap<u64, u64> = HashMap::new();
     shapes
         .iter()
-        .for_each(|shape| *sizes.entry(shape.samples).or_default() += shape.roots);
-    let size = |index: usize| sizes.get(&shapes[index].samples).copied().unwrap_or(0);
-    let index = (0..shapes.len()).max_by_key(|&index| (size(index), rank_shape(&shapes[index])))?;
+        .for_each(|shape| *roots_by_size.entry(shape.samples).or_default() += shape.roots);
+    let roots_of = |index: usize| roots_by_size.get(&shapes[index].samples).copied();
+    let index =
+        (0..shapes.len()).max_by_key(|&index| (roots_of(index), rank_shape(&shapes[index])))?;
     Some(CommonShape {
         index,
         is_common: false,
@@ -157,10 +162,10 @@ fn rank_shape(shape: &ShapeUse) -> (u64, u64, Reverse<usize>) {
 struct Agreements<'a> {
     shapes: &'a [ShapeUse],
     total: u64,
-    /// Of each shape, the samples that are no padding, and the number of roots that have them, or
-    /// padding instead of them or of a FOLDER above them.
-    held: Vec<Vec<(ShapeChild, u64)>>,
-    /// Number of distinct samples of all shapes, without padding.
+    /// Of each shape, the samples that are not padding, each with the number of roots that have it,
+    /// or padding in its place or in that of a FOLDER above it.
+    holders: Vec<Vec<(ShapeChild, u64)>>,
+    /// Number of distinct samples of all shapes, without padding and roots.
     distinct: usize,
 }
 
@@ -187,7 +192,7 @@ impl<'a> Agreements<'a> {
         Self {
             shapes,
             total,
-            held: all
+            holders: all
                 .into_iter()
                 .map(|children| count_holders(children, &roots_of))
                 .collect(),
@@ -195,16 +200,23 @@ impl<'a> Agreements<'a> {
         }
     }
 
-    /// The roots that have each sample, minus those that lack it.
+    /// The sum over the samples of a shape: roots that have it, minus roots that lack it.
     fn of_shape(&self, index: usize) -> i64 {
-        self.held[index]
+        self.holders[index]
             .iter()
             .map(|(_, roots)| 2 * *roots as i64 - self.total as i64)
             .sum()
     }
 
+    /// The samples of a shape without its root.
+    fn list_below_root(&self, index: usize) -> impl Iterator<Item = &(ShapeChild, u64)> {
+        self.holders[index]
+            .iter()
+            .filter(|(child, _)| !child.is_root)
+    }
+
     fn keys(&self, index: usize) -> Vec<u64> {
-        let mut keys: Vec<u64> = self.held[index]
+        let mut keys: Vec<u64> = self.holders[index]
             .iter()
             .map(|(child, _)| child.key)
             .collect();
@@ -216,8 +228,7 @@ impl<'a> Agreements<'a> {
     /// every sample that any root has, or most of its samples are in most of the roots, which have
     /// no more samples than it has.
     fn is_sole_best_fit(&self, index: usize) -> bool {
-        let below = || self.held[index].iter().filter(|(child, _)| !child.is_root);
-        let count = below().count();
+        let count = self.list_below_root(index).count();
         if count == 0 {
             return false;
         }
@@ -231,14 +242,17 @@ impl<'a> Agreements<'a> {
             .filter(|shape| shape.samples > own.samples)
             .map(|shape| shape.roots)
             .sum();
-        let common = below().filter(|(_, roots)| roots * 2 > self.total).count();
+        let common = self
+            .list_below_root(index)
+            .filter(|(_, roots)| roots * 2 > self.total)
+            .count();
         larger * 2 <= self.total
             && common * 2 > count
             && !(0..self.shapes.len()).any(|other| self.fits_as_well_as(other, index))
     }
 
-    /// True when the shape `other` is as frequent and large as the one at `index`, and its samples,
-    /// which are others, agree with as many roots.
+    /// True when the shape `other` has other samples than the one at `index`, as many of them, and
+    /// as many roots, which agree as well.
     fn fits_as_well_as(&self, other: usize, index: usize) -> bool {
         let (shape, own) = (&self.shapes[other], &self.shapes[index]);
         (shape.roots, shape.samples) == (own.roots, own.samples)
@@ -247,8 +261,8 @@ impl<'a> Agreements<'a> {
     }
 }
 
-/// The samples of a shape that are no padding, with the number of roots that have them, or padding
-/// instead of them or of a FOLDER above them. `roots_of` counts the roots by key.
+/// The samples of a shape that are not padding, each with the number of roots that have it, or
+/// padding in its place or in that of a FOLDER above it. `roots_of` counts the roots by key.
 fn count_holders(
     children: Vec<ShapeChild>,
     roots_of: &HashMap<u64, u64>,
@@ -261,7 +275,7 @@ fn count_holders(
             .and_then(|parent| padded.get(parent))
             .copied()
             .unwrap_or(0);
-        padded.push(above + held_by(child.place));
+        padded.push(above + held_by(child.padding_key));
     }
     let real = children
         .into_iter()
@@ -275,7 +289,7 @@ fn count_holders(
 mod tests {
     use super::*;
 
-    /// The files of the chosen shape, and whether it is common; each shape is held by one root.
+    /// The index of the chosen shape, and whether it is common; each shape is that of one root.
     fn chosen(shapes: &[&[&str]]) -> (usize, bool) {
         let uses: Vec<ShapeUse> = shapes
             .iter()
@@ -290,7 +304,7 @@ mod tests {
             shapes[index]
                 .iter()
                 .enumerate()
-                .map(|(at, id)| ShapeChild::new(0, None, at, id, false))
+                .map(|(at, id)| ShapeChild::new(ShapeChild::ROOT_KEY, None, at, id, false))
                 .collect()
         });
         let found = found.expect("has shapes");
@@ -317,12 +331,12 @@ mod tests {
             ]),
             (0, true)
         );
-        // A root that lacks a file is no pattern for those that have it.
+        // Of two roots, one of which lacks a file, the one that has it is chosen.
         assert_eq!(chosen(&[&["a", "b"], &["a", "b", "c"]]), (1, true));
     }
 
     #[test]
-    fn it_is_said_when_nothing_is_common() {
+    fn a_shape_is_not_common_when_the_roots_have_little_in_common() {
         let roots: [&[&str]; 4] = [
             &["a1", "b1"],
             &["a2", "b2", "stray"],
@@ -340,9 +354,9 @@ mod tests {
             &["meta", "d8", "d9", "d10"],
         ];
         assert!(!chosen(&roots).1);
-        // Two roots that differ are no agreement on either of them.
+        // Of two roots that each have a file of their own, neither is common.
         assert!(!chosen(&[&["a", "b", "c", "d"], &["a", "b", "c", "e"]]).1);
-        // The order of the same samples is no other content.
+        // Shapes that differ in the order of their samples alone have the same content.
         assert_eq!(chosen(&[&["a", "b"], &["b", "a"]]), (0, true));
     }
 
@@ -367,7 +381,7 @@ mod tests {
                 let below = shapes[index]
                     .iter()
                     .enumerate()
-                    .map(|(at, id)| ShapeChild::new(0, None, at, id, false));
+                    .map(|(at, id)| ShapeChild::new(ShapeChild::ROOT_KEY, None, at, id, false));
                 std::iter::once(ShapeChild::root(true))
                     .chain(below)
                     .collect()
@@ -375,7 +389,7 @@ mod tests {
         };
         assert!(
             found([3; 5]).is_some_and(|found| !found.is_common),
-            "that all roots are FOLDERs is no common shape"
+            "a shape is not common because all roots are FOLDERs"
         );
         assert!(found([1; 5]).is_some_and(|found| !found.is_common));
         assert_eq!(

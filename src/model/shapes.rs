@@ -511,7 +511,8 @@ impl RootShapes {
         let common = common_shape(&uses, |index| {
             let shape = used[index].0;
             let mut all = vec![ShapeChild::root(self.shapes.is_folder(shape))];
-            self.shapes.collect_descendants(shape, 1, None, &mut all);
+            self.shapes
+                .collect_descendants(shape, ShapeChild::ROOT_KEY, None, &mut all);
             all
         })?;
         Some(MostCommonShape {

@@ -267,7 +267,7 @@ fn scan(
         return Ok(Some(Sample::from_file_metadata(id, path, meta)));
     }
     if !meta.is_dir() {
-        let what = files::special(meta.file_type()).unwrap_or("no regular file");
+        let what = files::special_file_type(meta.file_type()).unwrap_or("a special file");
         report.skipped.push(format!(
             "{}: it is {what}, neither a file nor a folder",
             path.display()

@@ -1,5 +1,5 @@
-//! An operation: plain data that runs in a job and ends in an output which says what was done. The
-//! list in `operation_list` names all of them.
+//! An operation: a request, which is plain data, runs in a job and gives an output, which says what
+//! was done. `operation_list` lists all operations.
 //!
 //! An operation opens what it reads by path and has no session. What needs the open document is a
 //! command of [`crate::studio`].
@@ -24,7 +24,7 @@ pub enum PathUse {
     Write,
 }
 
-/// Called with each path of a request.
+/// A function that is called with each path of a request.
 pub type PathVisitor<'a> = dyn FnMut(PathUse, &mut PathBuf) + 'a;
 
 /// Visits the paths of a dataset that is read: its own, and those in the options for opening it.
@@ -37,7 +37,7 @@ pub fn visit_read_dataset(
     open.paths_mut().for_each(|path| visit(PathUse::Read, path));
 }
 
-/// Visits the paths of a dataset that is edited: where it is without `output`, otherwise as a copy.
+/// Visits the paths of a dataset that is edited: in place without `output`, otherwise in a copy.
 pub fn visit_edited_dataset(
     input: &mut PathBuf,
     output: &mut Option<PathBuf>,
@@ -56,7 +56,7 @@ pub fn visit_edited_dataset(
 pub trait Operation:
     Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + 'static
 {
-    /// What it ends in.
+    /// What [`Operation::run`] gives.
     type Output: OperationOutput;
 
     /// True when no request of this type changes a file.
@@ -69,7 +69,8 @@ pub trait Operation:
     /// what is written.
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>);
 
-    /// The paths that files of the request name: the inputs and the output of a plan.
+    /// The paths that are named in a file of the request, such as the inputs and the output in the
+    /// file of a plan.
     ///
     /// # Errors
     /// When such a file can't be read.
@@ -82,8 +83,8 @@ pub trait Operation:
         Self::READ_ONLY
     }
 
-    /// The external programs that it starts, with their arguments. A session starts none that the
-    /// user has not agreed to.
+    /// The external programs that the operation starts, with their arguments. A session starts only
+    /// those that the user has agreed to.
     fn programs(&self) -> Vec<Vec<String>> {
         Vec::new()
     }
@@ -112,14 +113,14 @@ pub trait OperationOutput: Debug + Send + 'static {
         None
     }
 
-    /// False when the user should look at the details: damaged samples, findings that are left,
-    /// rasters that failed.
+    /// False when the user should look at the details: damaged samples, remaining findings, rasters
+    /// that failed.
     fn is_sound(&self) -> bool {
         true
     }
 }
 
-/// A file that an operation wrote, which is all there is to say of it.
+/// The output of an operation that writes one file and reports nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenFile {
     /// The file.

@@ -127,7 +127,7 @@ impl FolderWalk<'_> {
             return self.folder(&path, &below, depth + 1);
         }
         if !meta.is_file() {
-            let what = files::special(meta.file_type()).unwrap_or("no regular file");
+            let what = files::special_file_type(meta.file_type()).unwrap_or("a special file");
             self.left_out.push(format!(
                 "{below}: it is {what}, neither a file nor a folder"
             ));

@@ -16,12 +16,12 @@ use crate::table::{DecodeBudget, LevelTable, cell_json};
 use crate::text::displayed_line;
 
 /// Maximum column width of [`QueryResult::text`], in characters.
-const WIDEST: usize = 60;
-/// A result may expand to 64 times its memory: a quarter of the ratio for tables, since the
-/// engine's rows are larger than stored ones.
-const SHARED: u64 = 4;
-/// Bytes of a string view, beside the bytes of a long string.
-const VIEW: u64 = 16;
+const COLUMN_WIDTH_MAX: usize = 60;
+/// The budget of a result is that of a table of its memory divided by this, because rows in the
+/// engine are larger than stored ones: it may expand to 64 times its memory.
+const BUDGET_DIVISOR: u64 = 4;
+/// Bytes of a string view, which each string has beside its bytes.
+const STRING_VIEW_BYTES: u64 = 16;
 
 #[derive(Clone, Debug)]
 pub struct QueryResult {
@@ -138,7 +138,7 @@ impl QueryResult {
             .find_map(|(column, name)| self.find_formula(column, name))
     }
 
-    /// What a user should know of the first text of a column that is a formula for spreadsheets.
+    /// The warning of [`QueryResult::formula_warning`] for the texts of one column.
     fn find_formula(&self, column: usize, name: &str) -> Option<String> {
         let (row, text) = (0..self.row_count).find_map(|row| match self.json(row, column) {
             Json::String(text) if is_formula(&text) => Some((row, text)),
@@ -180,12 +180,12 @@ impl QueryResult {
             push_text_row(&mut out, row, &widths, fields);
         }
         if shown < self.row_count || self.truncated {
-            let more = if self.truncated {
-                "more"
-            } else {
-                &format!("{} more", self.row_count - shown)
+            let more = match self.row_count - shown {
+                _ if self.truncated => "more rows".to_owned(),
+                1 => "1 more row".to_owned(),
+                count => format!("{count} more rows"),
             };
-            let _ = writeln!(out, "… and {more} rows");
+            let _ = writeln!(out, "… and {more}");
         }
         out
     }
@@ -199,11 +199,11 @@ fn csv_cell(text: &str) -> String {
     }
 }
 
-/// How texts that look like formulas are opened safely.
+/// The advice of [`QueryResult::formula_warning`].
 const AS_TEXT: &str = "import the CSV with its columns as text, or write Parquet";
 
 /// True for text that spreadsheets run when a CSV is opened: it begins with `=`, `+`, `-`, `@`, a
-/// tab or a line break, and is no number.
+/// tab or a line break, and is not a number.
 fn is_formula(text: &str) -> bool {
     text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) && text.trim().parse::<f64>().is_err()
 }
@@ -236,29 +236,35 @@ fn length(text: &str) -> usize {
 
 fn cut_text(text: &str) -> String {
     let plain = displayed_line(text);
-    if length(&plain) <= WIDEST {
+    if length(&plain) <= COLUMN_WIDTH_MAX {
         plain.into_owned()
     } else {
-        plain.chars().take(WIDEST - 1).chain(['…']).collect()
+        plain
+            .chars()
+            .take(COLUMN_WIDTH_MAX - 1)
+            .chain(['…'])
+            .collect()
     }
 }
 
-/// Checks the expanded size of strings: rows of the engine can share one string, while a level
-/// table copies it per row.
+/// Checks the size of strings in a level table: there each row has its own copy of a string that
+/// rows of the engine share.
 ///
 /// # Errors
 /// [`crate::error::Kind::TooLarge`] when the copies exceed the budget.
 fn check_texts(frame: &DataFrame) -> Result<()> {
-    let held: u64 = frame
+    let stored: u64 = frame
         .columns()
         .iter()
-        .map(|column| TextBuffer::from_series(column.as_materialized_series()).held)
+        .map(|column| ResultTextBytes::from_series(column.as_materialized_series()).stored)
         .sum();
-    let views = VIEW * frame.height() as u64 * frame.width() as u64;
-    let budget = DecodeBudget::of_stored(held.saturating_add(views) / SHARED);
+    let views = STRING_VIEW_BYTES
+        .saturating_mul(frame.height() as u64)
+        .saturating_mul(frame.width() as u64);
+    let budget = DecodeBudget::of_stored(stored.saturating_add(views) / BUDGET_DIVISOR);
     for column in frame.columns() {
-        let unfolded = TextBuffer::from_series(column.as_materialized_series()).unfolded;
-        budget.take(unfolded, || {
+        let expanded = ResultTextBytes::from_series(column.as_materialized_series()).expanded;
+        budget.take(expanded, || {
             format!("column {} of the result unfolds", column.name())
         })?;
     }
@@ -267,14 +273,14 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
 
 /// Bytes of the strings and binary values of a column.
 #[derive(Default)]
-struct TextBuffer {
-    /// Stored once each.
-    held: u64,
-    /// Summed over all rows.
-    unfolded: u64,
+struct ResultTextBytes {
+    /// Bytes in the engine, where rows share strings.
+    stored: u64,
+    /// Bytes when each row has its own copy.
+    expanded: u64,
 }
 
-impl TextBuffer {
+impl ResultTextBytes {
     fn from_series(series: &Series) -> Self {
         let parts = match series.dtype() {
             DataType::String => series.str().map_or(Vec::new(), |texts| {
@@ -307,17 +313,17 @@ impl TextBuffer {
         };
         parts
             .into_iter()
-            .map(|(held, unfolded)| Self {
-                held: held as u64,
-                unfolded: unfolded as u64,
+            .map(|(stored, expanded)| Self {
+                stored: stored as u64,
+                expanded: expanded as u64,
             })
             .fold(Self::default(), Self::add)
     }
 
     fn add(self, other: Self) -> Self {
         Self {
-            held: self.held.saturating_add(other.held),
-            unfolded: self.unfolded.saturating_add(other.unfolded),
+            stored: self.stored.saturating_add(other.stored),
+            expanded: self.expanded.saturating_add(other.expanded),
         }
     }
 }
@@ -367,5 +373,14 @@ mod tests {
             .expect("a result")
             .csv();
         assert_eq!(csv, "note\n=1+1\n", "programs read the text as it is");
+    }
+
+    #[test]
+    fn a_text_table_says_how_many_rows_it_leaves_out() {
+        let rows = vec!["a".to_owned(); 3];
+        let result = QueryResult::of_texts([("id", rows)]).expect("a result");
+        assert_eq!(result.text(3), "id\na\na\na\n");
+        assert!(result.text(2).ends_with("… and 1 more row\n"));
+        assert!(result.text(1).ends_with("… and 2 more rows\n"));
     }
 }

@@ -16,7 +16,7 @@ use super::engine_errors::refusal;
 use super::geometry::{from_text, to_json, to_text};
 use super::nested_values::{broadcast_row, build_result_field};
 use crate::raster::CrsTransform;
-use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb as write};
+use crate::table::{parse_wkb, wkb_bounds, wkb_point, write_wkb};
 use crate::text::PrintableLine;
 
 /// Signature of a function; geometries are WKB.
@@ -25,21 +25,21 @@ enum SpatialSignature {
     /// Geometry → number.
     Measure(fn(&[u8]) -> Option<f64>),
     /// Two geometries → number.
-    Between(fn(&Geometry, &Geometry) -> f64),
+    PairMeasure(fn(&Geometry, &Geometry) -> f64),
     /// Two geometries → Boolean.
     Relation(fn(&Geometry, &Geometry) -> bool),
     /// Two geometries and a distance → Boolean: at most that far apart.
-    Near,
+    WithinDistance,
     /// Geometry → whole number.
     Count(fn(&Geometry) -> i64),
     /// Geometry → Boolean.
     Truth(fn(&Geometry) -> bool),
     /// Geometry and number → geometry.
-    WithNumber(fn(&Geometry, f64) -> PolarsResult<Geometry>),
+    GeometryWithNumber(fn(&Geometry, f64) -> PolarsResult<Geometry>),
     /// Geometry, two coordinate systems and whether axes are east and north → geometry.
     Transform,
     /// Geometry → geometry.
-    Made(fn(&[u8]) -> Option<Vec<u8>>),
+    NewGeometry(fn(&[u8]) -> Option<Vec<u8>>),
     /// That many numbers → geometry.
     OfNumbers(usize, fn(&[f64]) -> Geometry),
     /// WKT → geometry.
@@ -95,10 +95,13 @@ const FUNCTIONS: [(&str, SpatialSignature); 42] = [
     ),
     (
         "st_distance",
-        SpatialSignature::Between(|a, b| geo::Euclidean.distance(a, b)),
+        SpatialSignature::PairMeasure(|a, b| geo::Euclidean.distance(a, b)),
     ),
-    ("st_distance_sphere", SpatialSignature::Between(on_a_sphere)),
-    ("st_dwithin", SpatialSignature::Near),
+    (
+        "st_distance_sphere",
+        SpatialSignature::PairMeasure(sphere_distance),
+    ),
+    ("st_dwithin", SpatialSignature::WithinDistance),
     (
         "st_equals",
         SpatialSignature::Relation(|a, b| a.relate(b).is_equal_topo()),
@@ -153,31 +156,31 @@ const FUNCTIONS: [(&str, SpatialSignature); 42] = [
     ),
     (
         "st_envelope",
-        SpatialSignature::Made(|wkb| {
+        SpatialSignature::NewGeometry(|wkb| {
             parse_wkb(wkb)?
                 .bounding_rect()
-                .map(|bounds| write(&envelope(bounds)))
+                .map(|bounds| write_wkb(&envelope(bounds)))
         }),
     ),
     (
         "st_convexhull",
-        SpatialSignature::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?)))),
+        SpatialSignature::NewGeometry(|wkb| Some(write_wkb(&convex_hull(&parse_wkb(wkb)?)))),
     ),
     (
         "st_flipcoordinates",
-        SpatialSignature::Made(|wkb| {
-            Some(write(
+        SpatialSignature::NewGeometry(|wkb| {
+            Some(write_wkb(
                 &parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }),
             ))
         }),
     ),
     (
         "st_simplify",
-        SpatialSignature::WithNumber(|geometry, tolerance| {
+        SpatialSignature::GeometryWithNumber(|geometry, tolerance| {
             Ok(simplify_geometry(geometry, tolerance))
         }),
     ),
-    ("st_buffer", SpatialSignature::WithNumber(buffer)),
+    ("st_buffer", SpatialSignature::GeometryWithNumber(buffer)),
     ("st_transform", SpatialSignature::Transform),
     (
         "st_within",
@@ -185,11 +188,15 @@ const FUNCTIONS: [(&str, SpatialSignature); 42] = [
     ),
     (
         "st_centroid",
-        SpatialSignature::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into()))),
+        SpatialSignature::NewGeometry(|wkb| {
+            parse_wkb(wkb)?
+                .centroid()
+                .map(|point| write_wkb(&point.into()))
+        }),
     ),
     (
         "st_geomfromwkb",
-        SpatialSignature::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec())),
+        SpatialSignature::NewGeometry(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec())),
     ),
     (
         "st_makeenvelope",
@@ -241,37 +248,45 @@ fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunct
     function
 }
 
-/// The field of a result; that of `mode` has the type of its argument.
 fn build_spatial_field(kind: SpatialSignature, arguments: &[Field]) -> PolarsResult<Field> {
-    let first = arguments.first();
-    let dtype = match kind {
-        SpatialSignature::Measure(_) | SpatialSignature::Between(_) => DataType::Float64,
-        SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => {
-            DataType::Boolean
-        }
-        SpatialSignature::Count(_) => DataType::Int64,
-        SpatialSignature::WithNumber(_)
-        | SpatialSignature::Transform
-        | SpatialSignature::Made(_)
-        | SpatialSignature::OfNumbers(..)
-        | SpatialSignature::OfText => DataType::Binary,
-        SpatialSignature::Text(_) => DataType::String,
-        SpatialSignature::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
-    };
+    let dtype = find_result_type(kind, arguments.first().map(Field::dtype));
     Ok(build_result_field(arguments, &dtype))
 }
 
-fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsResult<Column> {
-    let wanted = match kind {
+/// The type of a result; that of `mode` has the type of its first argument, `first`.
+fn find_result_type(kind: SpatialSignature, first: Option<&DataType>) -> DataType {
+    match kind {
+        SpatialSignature::Measure(_) | SpatialSignature::PairMeasure(_) => DataType::Float64,
         SpatialSignature::Relation(_)
-        | SpatialSignature::Between(_)
-        | SpatialSignature::WithNumber(_) => 2,
-        SpatialSignature::Near => 3,
-        SpatialSignature::Transform if columns.len() == 4 => 4,
+        | SpatialSignature::WithinDistance
+        | SpatialSignature::Truth(_) => DataType::Boolean,
+        SpatialSignature::Count(_) => DataType::Int64,
+        SpatialSignature::GeometryWithNumber(_)
+        | SpatialSignature::Transform
+        | SpatialSignature::NewGeometry(_)
+        | SpatialSignature::OfNumbers(..)
+        | SpatialSignature::OfText => DataType::Binary,
+        SpatialSignature::Text(_) => DataType::String,
+        SpatialSignature::Mode => first.cloned().unwrap_or(DataType::Null),
+    }
+}
+
+/// Number of arguments of a function that is called with `given` ones.
+fn count_arguments(kind: SpatialSignature, given: usize) -> usize {
+    match kind {
+        SpatialSignature::Relation(_)
+        | SpatialSignature::PairMeasure(_)
+        | SpatialSignature::GeometryWithNumber(_) => 2,
+        SpatialSignature::WithinDistance => 3,
+        SpatialSignature::Transform if given == 4 => 4,
         SpatialSignature::Transform => 3,
         SpatialSignature::OfNumbers(count, _) => count,
         _ => 1,
-    };
+    }
+}
+
+fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsResult<Column> {
+    let wanted = count_arguments(kind, columns.len());
     let Some(first) = columns.first().filter(|_| columns.len() == wanted) else {
         return Err(refusal(format!(
             "{name} takes {wanted} arguments, not {}",
@@ -279,6 +294,12 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         )));
     };
     let called = first.name().clone();
+    let is_null = |column: &Column| column.dtype().is_null();
+    if !matches!(kind, SpatialSignature::Mode) && columns.iter().any(is_null) {
+        let rows = common_length(name, columns)?;
+        let dtype = find_result_type(kind, None);
+        return Ok(Column::full_null(called, rows, &dtype));
+    }
     let wrong = |_| refuse_geometry_arguments(name);
     Ok(match kind {
         SpatialSignature::Measure(measure) => {
@@ -310,7 +331,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
                 .collect();
             column.with_name(called).into_column()
         }
-        SpatialSignature::WithNumber(made) => {
+        SpatialSignature::GeometryWithNumber(made) => {
             let numbers = columns[1].cast(&DataType::Float64)?;
             let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
             let of = |row: usize| make_with_number(geometries, numbers, row, made);
@@ -325,7 +346,7 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         SpatialSignature::Transform => transform_geometries(name, columns)?
             .with_name(called)
             .into_column(),
-        SpatialSignature::Made(made) => {
+        SpatialSignature::NewGeometry(made) => {
             let column: BinaryChunked = first
                 .binary()
                 .map_err(wrong)?
@@ -334,8 +355,8 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
                 .collect();
             column.with_name(called).into_column()
         }
-        SpatialSignature::Text(write) => {
-            let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| write(&geometry));
+        SpatialSignature::Text(spell) => {
+            let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| spell(&geometry));
             let column: StringChunked = first
                 .binary()
                 .map_err(wrong)?
@@ -346,8 +367,9 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         }
         SpatialSignature::OfText => {
             let mut column = Vec::with_capacity(first.len());
-            for text in first.str()?.iter() {
-                column.push(text.map(|text| read_wkt(name, text)).transpose()?);
+            let texts = first.str().map_err(|_| refuse_text_argument(name))?;
+            for text in texts.iter() {
+                column.push(text.map(|text| wkt_to_wkb(name, text)).transpose()?);
             }
             BinaryChunked::from_iter(column)
                 .with_name(called)
@@ -371,41 +393,29 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
                 .into_column()
         }
         SpatialSignature::Relation(relation) => {
-            let [left, right] = columns else {
-                return Ok(first.clone());
-            };
-            let rows = common_length(name, columns)?;
-            let (left, right) = (
-                left.binary().map_err(wrong)?,
-                right.binary().map_err(wrong)?,
-            );
-            let (mut last_left, mut last_right) = (Last::default(), Last::default());
-            let mut pairs: Vec<Option<bool>> = Vec::with_capacity(rows);
-            let all = |column: &BinaryChunked| column.len() == 1;
-            for row in 0..rows {
-                let a = left.get(if all(left) { 0 } else { row });
-                let b = right.get(if all(right) { 0 } else { row });
-                let pair = a.zip(b).and_then(|(a, b)| {
-                    Some(relation(last_left.geometry(a)?, last_right.geometry(b)?))
-                });
-                pairs.push(pair);
-            }
+            let pairs = compare_pairs(name, columns, relation)?;
             BooleanChunked::from_iter(pairs)
                 .with_name(called)
                 .into_column()
         }
-        SpatialSignature::Between(number) => distances(name, columns, number)?
-            .with_name(called)
-            .into_column(),
-        SpatialSignature::Near => {
-            let apart = distances(name, columns, |a, b| geo::Euclidean.distance(a, b))?;
-            let most = columns[2].cast(&DataType::Float64)?;
-            let most = most.f64()?;
-            let within = |(row, apart): (usize, Option<f64>)| {
-                Some(apart? <= most.get(if most.len() == 1 { 0 } else { row })?)
+        SpatialSignature::PairMeasure(measure) => {
+            let numbers = compare_pairs(name, columns, measure)?;
+            numbers
+                .into_iter()
+                .collect::<Float64Chunked>()
+                .with_name(called)
+                .into_column()
+        }
+        SpatialSignature::WithinDistance => {
+            let distances =
+                compare_pairs::<f64>(name, columns, |a, b| geo::Euclidean.distance(a, b))?;
+            let limits = columns[2].cast(&DataType::Float64)?;
+            let limits = limits.f64()?;
+            let within = |(row, distance): (usize, Option<f64>)| {
+                Some(distance? <= limits.get(broadcast_row(limits.len(), row))?)
             };
-            apart
-                .iter()
+            distances
+                .into_iter()
                 .enumerate()
                 .map(within)
                 .collect::<BooleanChunked>()
@@ -414,20 +424,20 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
         }
         SpatialSignature::Mode => {
             let known = first.as_materialized_series().drop_nulls();
-            let most = if known.is_empty() {
+            let most_frequent = if known.is_empty() {
                 known
             } else if known.dtype().is_decimal() {
-                // The engine finds no mode of values of 128 bits.
+                // The engine has no mode of decimal numbers, which have 128 bits.
                 let texts = known.cast(&DataType::String)?;
-                let most = polars::prelude::mode::mode(&texts, true)?.head(Some(1));
-                most.cast(known.dtype())?
+                let text = polars::prelude::mode::mode(&texts, true)?.head(Some(1));
+                text.cast(known.dtype())?
             } else {
                 polars::prelude::mode::mode(&known, true)?.head(Some(1))
             };
-            let one = if most.is_empty() {
+            let one = if most_frequent.is_empty() {
                 Series::full_null(called, 1, first.dtype())
             } else {
-                most.with_name(called)
+                most_frequent.with_name(called)
             };
             one.into_column()
         }
@@ -435,8 +445,13 @@ fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsRes
 }
 
 fn refuse_geometry_arguments(name: &str) -> PolarsError {
-    polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid \
-        or ST_GeomFromText('POINT (1 2)')")
+    refusal(format!(
+        "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"
+    ))
+}
+
+fn refuse_text_argument(name: &str) -> PolarsError {
+    refusal(format!("{name} takes WKT, as 'POINT (1 2)'"))
 }
 
 /// The geometry that `made` computes of the geometry and the number of a row, as WKB.
@@ -455,7 +470,7 @@ fn make_with_number(
     let (Some(geometry), Some(number)) = (geometry, number) else {
         return Ok(None);
     };
-    made(&geometry, number).map(|geometry| Some(write(&geometry)))
+    made(&geometry, number).map(|geometry| Some(write_wkb(&geometry)))
 }
 
 /// The geometry that `made` computes of the numbers of a row, as WKB; `None` unless all are finite.
@@ -469,17 +484,22 @@ fn make_of_numbers(
         let number = column.get(broadcast_row(column.len(), row))?;
         of_row.push(Some(number).filter(|number| number.is_finite())?);
     }
-    Some(write(&made(&of_row)))
+    Some(write_wkb(&made(&of_row)))
 }
 
-/// A geometry as WKB.
-fn read_wkt(name: &str, text: &str) -> PolarsResult<Vec<u8>> {
+/// Converts a geometry from WKT to WKB.
+fn wkt_to_wkb(name: &str, text: &str) -> PolarsResult<Vec<u8>> {
     from_text(text)
-        .map(|geometry| write(&geometry))
-        .ok_or_else(|| refusal(format!("{name}: this is no WKT: {}", text.printable_line())))
+        .map(|geometry| write_wkb(&geometry))
+        .ok_or_else(|| {
+            refusal(format!(
+                "{name}: this is not WKT: {}",
+                text.printable_line()
+            ))
+        })
 }
 
-/// The geometries in another coordinate system; null where a point has no place there.
+/// The geometries in another coordinate system; null where a point can't be transformed.
 fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryChunked> {
     let wrong = |_| refuse_transform_arguments(name);
     let geometries = columns[0].binary().map_err(wrong)?;
@@ -487,15 +507,15 @@ fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryCh
         columns[1].str().map_err(wrong)?,
         columns[2].str().map_err(wrong)?,
     );
-    let order = columns
+    let is_xy = columns
         .get(3)
         .map(|column| column.bool().map_err(wrong))
         .transpose()?;
-    let mut known: HashMap<(String, String, bool), CrsTransform> = HashMap::new();
+    let mut transforms: HashMap<(String, String, bool), CrsTransform> = HashMap::new();
     let mut rows = Vec::new();
     for row in 0..common_length(name, columns)? {
-        let at = |length: usize| if length == 1 { 0 } else { row };
-        let is_xy = order.is_some_and(|order| order.get(at(order.len())) == Some(true));
+        let at = |length: usize| broadcast_row(length, row);
+        let is_xy = is_xy.is_some_and(|is_xy| is_xy.get(at(is_xy.len())) == Some(true));
         let geometry = geometries.get(at(geometries.len())).and_then(parse_wkb);
         let (Some(geometry), Some(from), Some(to)) =
             (geometry, from.get(at(from.len())), to.get(at(to.len())))
@@ -504,36 +524,36 @@ fn transform_geometries(name: &str, columns: &[Column]) -> PolarsResult<BinaryCh
             continue;
         };
         let key = (from.to_owned(), to.to_owned(), is_xy);
-        if !known.contains_key(&key) {
-            known.insert(
+        if !transforms.contains_key(&key) {
+            transforms.insert(
                 key.clone(),
                 CrsTransform::between_systems(from, to, is_xy)
                     .map_err(|error| super::scan::fault(&error))?,
             );
         }
         let points: Vec<[f64; 2]> = geometry.coords_iter().map(|at| [at.x, at.y]).collect();
-        let moved = RefCell::new(known[&key].points(&points).into_iter());
+        let moved = RefCell::new(transforms[&key].points(&points).into_iter());
         let geometry = geometry.try_map_coords(|_| match moved.borrow_mut().next().flatten() {
             Some([x, y]) => Ok(Coord { x, y }),
             None => Err(()),
         });
-        rows.push(geometry.ok().map(|geometry| write(&geometry)));
+        rows.push(geometry.ok().map(|geometry| write_wkb(&geometry)));
     }
     Ok(rows.into_iter().collect())
 }
 
 fn refuse_transform_arguments(name: &str) -> PolarsError {
     refusal(format!(
-        "{name} takes a geometry and two coordinate systems, 'EPSG:4326', 'EPSG:32631'"
+        "{name} takes a geometry and two coordinate systems, as 'EPSG:4326', 'EPSG:32631'"
     ))
 }
 
-/// Radius of the Earth of `ST_Distance_Sphere`, in metres.
+/// The radius of the Earth, in metres, that `ST_Distance_Sphere` of DuckDB takes.
 const EARTH_RADIUS: f64 = 6_371_000.0;
 
 /// Metres between two points along a great circle, their first coordinate being the latitude in
 /// degrees, as in DuckDB.
-fn on_a_sphere(one: &Geometry, other: &Geometry) -> f64 {
+fn sphere_distance(one: &Geometry, other: &Geometry) -> f64 {
     match (one, other) {
         (Geometry::Point(one), Geometry::Point(other)) => geo::HaversineMeasure::new(EARTH_RADIUS)
             .distance(
@@ -615,31 +635,31 @@ fn simplify_geometry(geometry: &Geometry, tolerance: f64) -> Geometry {
     }
 }
 
-/// Most points of a geometry that is buffered: lines that cross one another take the square of
-/// their number.
-const BUFFERED_MAX: usize = 20_000;
-/// Greatest coordinate of a geometry that is buffered.
-const COORDINATE_MAX: f64 = 1e12;
-/// Segments of a quarter of a circle.
+/// Maximum number of points of a geometry that is buffered: lines that cross one another take time
+/// in proportion to the square of it.
+const BUFFER_POINTS_MAX: usize = 20_000;
+/// Greatest coordinate, and distance, of a geometry that is buffered.
+const BUFFER_COORDINATE_MAX: f64 = 1e12;
+/// Number of segments of a quarter of a circle.
 const QUARTER_SEGMENTS: u32 = 8;
 
-/// The geometry and all within a distance of it; circles have 32 corners, as in DuckDB.
+/// The points that are at most `distance` from the geometry; circles have 32 corners, as in DuckDB.
 fn buffer(geometry: &Geometry, distance: f64) -> PolarsResult<Geometry> {
     use geo::algorithm::buffer::{Buffer, BufferStyle, LineCap, LineJoin};
     let step = std::f64::consts::FRAC_PI_2 / f64::from(QUARTER_SEGMENTS);
     match geometry {
         Geometry::Point(centre) if distance > 0.0 => Ok(make_circle(centre, distance, step).into()),
         _ => {
-            let is_bounded = |number: f64| number.abs() <= COORDINATE_MAX;
-            if geometry.coords_count() > BUFFERED_MAX
+            let is_bounded = |number: f64| number.abs() <= BUFFER_COORDINATE_MAX;
+            if geometry.coords_count() > BUFFER_POINTS_MAX
                 || !is_bounded(distance)
                 || !geometry
                     .coords_iter()
                     .all(|at| is_bounded(at.x) && is_bounded(at.y))
             {
                 let summary = format!(
-                    "st_buffer takes geometries of at most {BUFFERED_MAX} points, with coordinates \
-                        up to {COORDINATE_MAX:e}"
+                    "st_buffer takes geometries of at most {BUFFER_POINTS_MAX} points, with \
+                        coordinates up to {BUFFER_COORDINATE_MAX:e}"
                 );
                 return Err(refusal(summary));
             }
@@ -679,13 +699,14 @@ fn length(geometry: &Geometry) -> f64 {
     }
 }
 
-fn distances(
+/// The result of `compare` for the first two geometries of each row; null where one is not valid.
+fn compare_pairs<T>(
     name: &str,
     columns: &[Column],
-    number: fn(&Geometry, &Geometry) -> f64,
-) -> PolarsResult<Float64Chunked> {
+    compare: fn(&Geometry, &Geometry) -> T,
+) -> PolarsResult<Vec<Option<T>>> {
     let rows = common_length(name, columns)?;
-    let wrong = |_| refuse_distance_arguments(name);
+    let wrong = |_| refuse_geometry_arguments(name);
     let [left, right, ..] = columns else {
         return Err(refusal(format!("{name} takes two geometries")));
     };
@@ -693,26 +714,20 @@ fn distances(
         left.binary().map_err(wrong)?,
         right.binary().map_err(wrong)?,
     );
-    let (mut last_left, mut last_right) = (Last::default(), Last::default());
-    let mut numbers: Vec<Option<f64>> = Vec::with_capacity(rows);
+    let (mut last_left, mut last_right) = (LastGeometry::default(), LastGeometry::default());
+    let mut results = Vec::with_capacity(rows);
     for row in 0..rows {
-        let a = left.get(if left.len() == 1 { 0 } else { row });
-        let b = right.get(if right.len() == 1 { 0 } else { row });
-        numbers.push(
+        let a = left.get(broadcast_row(left.len(), row));
+        let b = right.get(broadcast_row(right.len(), row));
+        results.push(
             a.zip(b)
-                .and_then(|(a, b)| Some(number(last_left.geometry(a)?, last_right.geometry(b)?))),
+                .and_then(|(a, b)| Some(compare(last_left.geometry(a)?, last_right.geometry(b)?))),
         );
     }
-    Ok(numbers.into_iter().collect())
+    Ok(results)
 }
 
-fn refuse_distance_arguments(name: &str) -> PolarsError {
-    refusal(format!(
-        "{name} takes WKB geometries, as stac:centroid or ST_Point(1, 2)"
-    ))
-}
-
-/// Common length of the arguments; a column of one row is broadcast.
+/// Number of rows of the arguments, as of the result; a column of one row is broadcast.
 fn common_length(name: &str, columns: &[Column]) -> PolarsResult<usize> {
     let rows = columns
         .iter()
@@ -729,12 +744,12 @@ fn common_length(name: &str, columns: &[Column]) -> PolarsResult<usize> {
 /// Cache of the last parsed geometry: a constant argument is parsed once; points are read without
 /// parsing.
 #[derive(Default)]
-struct Last {
+struct LastGeometry {
     bytes: Vec<u8>,
     geometry: Option<Geometry>,
 }
 
-impl Last {
+impl LastGeometry {
     fn geometry(&mut self, wkb: &[u8]) -> Option<&Geometry> {
         if let Some((x, y)) = wkb_point(wkb).filter(|(x, y)| x.is_finite() && y.is_finite()) {
             self.bytes.clear();
@@ -774,7 +789,21 @@ mod tests {
     }
 
     #[test]
-    fn damaged_geometries_have_none() {
+    fn a_null_argument_gives_null() {
+        for (name, kind) in FUNCTIONS {
+            let null = Column::full_null("x".into(), 3, &DataType::Null);
+            let count = count_arguments(kind, 1);
+            let found = evaluate(name, kind, &vec![null; count]).expect(name);
+            assert_eq!(found.null_count(), found.len(), "{name}");
+            if !matches!(kind, SpatialSignature::Mode) {
+                assert_eq!(found.len(), 3, "{name}");
+                assert_eq!(found.dtype(), &find_result_type(kind, None), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_geometries_have_no_bounds() {
         let good = polygon();
         for cut in 0..good.len() {
             assert_eq!(wkb_bounds(&good[..cut]), None, "{cut}");

@@ -11,12 +11,12 @@ use super::nested_values::{broadcast_column, row_count};
 use super::type_names::{number_of_unnamed_field, type_name, unnamed_field};
 use crate::text::PrintableLine;
 
-/// Names in the engine of the fields of `row(…)`, which have none.
+/// The names that the engine needs for the fields of `row(…)`, which have no names in DuckDB.
 pub(super) fn unnamed_field_names(count: usize) -> Vec<String> {
     (1..=count).map(unnamed_field).collect()
 }
 
-/// True for the fields of a struct that `row(…)` makes.
+/// True when the fields of a struct have the names that [`unnamed_field_names`] gives.
 pub(super) fn are_unnamed(fields: &[Series]) -> bool {
     !fields.is_empty()
         && fields
@@ -24,7 +24,7 @@ pub(super) fn are_unnamed(fields: &[Series]) -> bool {
             .all(|field| number_of_unnamed_field(field.name()).is_some())
 }
 
-/// A function that gives the field with a number from 1 of structs.
+/// A function that takes a field of structs by its number, from 1.
 pub(super) fn numbered_field(called: &str, number: usize) -> UserDefinedFunction {
     elementwise(
         called,
@@ -67,7 +67,7 @@ fn take_numbered_field(columns: &[Column], number: usize) -> PolarsResult<Column
     Ok(values.into_column())
 }
 
-/// A name that two fields have, in any case.
+/// A name that two of the fields have; upper and lower case are not distinguished.
 pub(super) fn repeated_name(names: &[String]) -> Option<&String> {
     let mut known = HashSet::new();
     names.iter().find(|name| !known.insert(name.to_lowercase()))
@@ -86,7 +86,7 @@ pub(super) fn struct_value(called: &str, names: Vec<String>) -> UserDefinedFunct
     )
 }
 
-/// The fields of structs with these names and types; written numbers have their usual type.
+/// Fields with these names and types; numbers written in the statement get their default type.
 fn list_typed_fields(
     names: &[String],
     dtypes: &[DataType],
@@ -156,18 +156,18 @@ fn find_longer_type(names: &[String], dtypes: &[DataType]) -> PolarsResult<DataT
     }
 }
 
-/// Structs, the first of `columns`, with the others as more fields.
+/// Adds the other `columns` to structs, the first one, as fields.
 fn add_fields(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
     let rows = row_count(columns);
     let structs = broadcast_column(&columns[0], rows);
     let mut fields = structs.struct_()?.fields_as_series();
     let added = names.iter().zip(&columns[1..]);
     fields.extend(added.map(|(name, column)| repeat_field_values(name, column, rows)));
-    build_beside_nulls(&structs, &fields)
+    build_with_nulls_of(&structs, &fields)
 }
 
-/// A function that gives structs, its first argument, other values of the fields with these names,
-/// and fields of names that they do not have.
+/// A function that replaces the fields with these names in structs, its first argument, by its
+/// other arguments, and adds those that the structs lack.
 pub(super) fn updated_struct(called: &str, names: Vec<String>) -> UserDefinedFunction {
     let updated = names.clone();
     elementwise(
@@ -177,7 +177,8 @@ pub(super) fn updated_struct(called: &str, names: Vec<String>) -> UserDefinedFun
     )
 }
 
-/// The fields of the first of `dtypes`, with the types of the others under these names.
+/// The type of structs, the first of `dtypes`, when the fields with these names are replaced by or
+/// added from the others.
 fn find_updated_type(names: &[String], dtypes: &[DataType]) -> PolarsResult<DataType> {
     let Some((DataType::Struct(fields), rest)) = dtypes.split_first() else {
         return Err(refusal(
@@ -198,7 +199,7 @@ fn find_updated_type(names: &[String], dtypes: &[DataType]) -> PolarsResult<Data
     Ok(DataType::Struct(fields))
 }
 
-/// True for a field with this name, in any case.
+/// True for a field with this name; upper and lower case of ASCII are not distinguished.
 fn has_name(field: &Field, name: &str) -> bool {
     field.name().eq_ignore_ascii_case(name)
 }
@@ -216,7 +217,7 @@ fn update_fields(names: &[String], columns: &[Column]) -> PolarsResult<Column> {
             None => fields.push(repeat_field_values(name, column, rows)),
         }
     }
-    build_beside_nulls(&structs, &fields)
+    build_with_nulls_of(&structs, &fields)
 }
 
 /// The type of `struct_concat`: the fields of several structs.
@@ -252,8 +253,8 @@ pub(super) fn join_structs(columns: &[Column]) -> PolarsResult<Column> {
     Ok(made.into_column())
 }
 
-/// Structs of these fields; null where `structs` are.
-fn build_beside_nulls(structs: &Column, fields: &[Series]) -> PolarsResult<Column> {
+/// Structs of these fields, null where `structs` are null.
+fn build_with_nulls_of(structs: &Column, fields: &[Series]) -> PolarsResult<Column> {
     let rows = structs.len();
     let made = StructChunked::from_series(PlSmallStr::EMPTY, rows, fields.iter())?.into_series();
     let nulls = Series::full_null(PlSmallStr::EMPTY, rows, made.dtype());

@@ -1,15 +1,16 @@
 //! Checks that an HDF5 file contains all of its data. The HDF5 library follows external links,
 //! external storage and virtual datasets to any path, which cannot be disabled, so every link and
-//! dataset of a sample is checked before a driver opens it. Never opens a second file. The library
-//! also decodes a chunk whole, in all of its dimensions, of which a driver reports two; its size is
-//! checked here too.
+//! dataset of a sample is checked before a driver opens it. The check itself opens no second file.
+//! The library decodes whole chunks, in all dimensions, but a driver reports the block size in two
+//! dimensions alone, so the size of chunks is checked here too.
 
 use super::vsi_plugin::Mounted;
 use crate::error::{Error, Result};
 use crate::model::AssetPath;
 
-/// Refuses a file with data or links in another file, with a chunk that does not fit in memory, or
-/// for which this can't be determined. The caller holds the HDF5 lock.
+/// Refuses a file that refers to data or objects of another file, or has a chunk larger than
+/// [`CHUNK_LIMIT_BYTES`], and a file for which this can't be determined. The caller holds the HDF5
+/// lock.
 ///
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others, and in
@@ -34,7 +35,10 @@ pub(super) fn check(mounted: &Mounted, asset: &AssetPath) -> Result<()> {
         }
         #[cfg_attr(
             feature = "bundled-gdal",
-            allow(dead_code, reason = "of builds with the system's library")
+            allow(
+                dead_code,
+                reason = "Unknown is constructed in builds with the system's library"
+            )
         )]
         Err(Unread::Unknown) => Err(Error::unsupported(
             "this build can't check whether an HDF5 file names other files",
@@ -57,10 +61,10 @@ fn refuse_reference(what: &str, asset: &AssetPath) -> Result<()> {
     )
 }
 
-/// Maximum bytes of a decoded chunk, as of a block of other formats.
+/// Maximum bytes of a decoded chunk: the limit that blocks of other formats have.
 #[cfg_attr(
     not(feature = "bundled-gdal"),
-    allow(dead_code, reason = "compared with the library inside alone")
+    allow(dead_code, reason = "used in builds with the library inside alone")
 )]
 const CHUNK_LIMIT_BYTES: u64 = 256 << 20;
 
@@ -68,7 +72,10 @@ const CHUNK_LIMIT_BYTES: u64 = 256 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "bundled-gdal"),
-    allow(dead_code, reason = "found with the library inside alone")
+    allow(
+        dead_code,
+        reason = "constructed in builds with the library inside alone"
+    )
 )]
 enum Obstacle {
     Link,
@@ -81,11 +88,17 @@ enum Obstacle {
 /// Why the check has no result.
 #[cfg_attr(
     feature = "bundled-gdal",
-    allow(dead_code, reason = "Unknown is of builds with the system's library")
+    allow(
+        dead_code,
+        reason = "Unknown is constructed in builds with the system's library"
+    )
 )]
 #[cfg_attr(
     not(feature = "bundled-gdal"),
-    allow(dead_code, reason = "Damaged is of builds with the library inside")
+    allow(
+        dead_code,
+        reason = "Damaged is constructed in builds with the library inside"
+    )
 )]
 enum Unread {
     Damaged,
@@ -225,10 +238,11 @@ mod library {
     const VIRTUAL: c_int = 3;
     /// Most dimensions of a dataset (`H5S_MAX_RANK`).
     const RANK_MAX: usize = 32;
-    /// Link types from here on are followed by their class: external and user-defined links.
-    const FIRST_FOLLOWED_KIND: c_int = 2;
-    /// Maximum number of links and objects visited.
-    const MOST: usize = 1 << 20;
+    /// The first type (`H5L_type_t`) after hard and soft links, which stay in the file: external
+    /// and user-defined links are followed to other files.
+    const FIRST_OUTSIDE_LINK: c_int = 2;
+    /// Maximum number of links and objects that are visited.
+    const VISITED_MAX: usize = 1 << 20;
 
     const CLASS: Class = Class {
         version: 1,
@@ -333,7 +347,7 @@ mod library {
         buffer: *mut c_void,
     ) -> Status {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            // Safety: as above.
+            // Safety: the pointer comes from `open`; the mounted file outlives it.
             let bytes = unsafe { (*(*file).mounted).read(at, size as u64) }
                 .ok()
                 .filter(|bytes| bytes.len() == size)?;
@@ -363,16 +377,16 @@ mod library {
     #[derive(Default)]
     struct Walk {
         found: Option<Obstacle>,
-        seen: usize,
+        visited: usize,
     }
 
     impl Walk {
-        /// Return value for the library: 0 continues, 1 stops, -1 fails.
-        fn goes_on(&mut self) -> Status {
-            self.seen += 1;
+        /// Counts a visit, and gives what the callback returns: 0 continues, 1 stops, -1 fails.
+        fn count_visit(&mut self) -> Status {
+            self.visited += 1;
             match self.found {
                 Some(_) => 1,
-                None if self.seen > MOST => -1,
+                None if self.visited > VISITED_MAX => -1,
                 None => 0,
             }
         }
@@ -386,10 +400,10 @@ mod library {
     ) -> Status {
         // Safety: `walk` comes from `first_obstacle`; `H5L_info2_t` starts with the link type.
         let (walk, kind) = unsafe { (&mut *walk.cast::<Walk>(), *kind) };
-        if !(0..FIRST_FOLLOWED_KIND).contains(&kind) {
+        if !(0..FIRST_OUTSIDE_LINK).contains(&kind) {
             walk.found = Some(Obstacle::Link);
         }
-        walk.goes_on()
+        walk.count_visit()
     }
 
     unsafe extern "C" fn on_object(
@@ -398,7 +412,7 @@ mod library {
         _: *const c_void,
         walk: *mut c_void,
     ) -> Status {
-        // Safety: as above; ids are closed after use.
+        // Safety: `walk` comes from `first_obstacle`; ids are closed after use.
         unsafe {
             let walk = &mut *walk.cast::<Walk>();
             let object = H5Oopen(place, name, 0);
@@ -428,7 +442,7 @@ mod library {
                 }
             }
             H5Oclose(object);
-            if failed { -1 } else { walk.goes_on() }
+            if failed { -1 } else { walk.count_visit() }
         }
     }
 
@@ -439,19 +453,21 @@ mod library {
     unsafe fn chunk_bytes(dataset: Id, list: Id) -> u64 {
         let mut sizes = [0; RANK_MAX];
         // Safety: the array has room for every rank; the type is closed after use.
-        let (rank, value) = unsafe {
+        let (rank, value_bytes) = unsafe {
             let rank = H5Pget_chunk(list, RANK_MAX as c_int, sizes.as_mut_ptr());
             let kind = H5Dget_type(dataset);
-            let value = H5Tget_size(kind) as u64;
+            let value_bytes = H5Tget_size(kind) as u64;
             if kind >= 0 {
                 H5Tclose(kind);
             }
-            (usize::try_from(rank).unwrap_or_default(), value)
+            (usize::try_from(rank).unwrap_or_default(), value_bytes)
         };
         sizes
             .iter()
             .take(rank)
-            .fold(value.max(1), |bytes, size| bytes.saturating_mul(*size))
+            .fold(value_bytes.max(1), |bytes, size| {
+                bytes.saturating_mul(*size)
+            })
     }
 
     /// Id of the driver, registered once; negative on failure.

@@ -532,7 +532,9 @@ impl RemoteFile {
             // Blocks from the disk cache become one piece in memory; slices of a piece share its
             // memory.
             if is_whole && bytes.len() as u64 <= KEEP_MAX {
-                state.memory.hold(range.start, bytes.clone(), memory_cap());
+                state
+                    .memory
+                    .keep_piece(range.start, bytes.clone(), memory_cap());
             }
             filled.push(bytes);
         }
@@ -574,7 +576,7 @@ impl RemoteFileState {
         if range.is_empty() {
             return;
         }
-        if let Some((start, bytes)) = self.memory.covering(range) {
+        if let Some((start, bytes)) = self.memory.find_piece(range) {
             here.add(start, bytes);
             return;
         }
@@ -582,7 +584,7 @@ impl RemoteFileState {
             let (from, to) = (block * BLOCK, ((block + 1) * BLOCK).min(size));
             if let Some((start, bytes)) = self
                 .memory
-                .covering(&(from.max(range.start)..to.min(range.end)))
+                .find_piece(&(from.max(range.start)..to.min(range.end)))
             {
                 here.add(start, bytes);
                 continue;
@@ -605,7 +607,7 @@ impl RemoteFileState {
         if let Some(blocks) = &mut self.blocks {
             blocks.put(start, &bytes);
         }
-        self.memory.hold(start, bytes, memory_cap());
+        self.memory.keep_piece(start, bytes, memory_cap());
     }
 }
 

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::jobs::JobId;
 
-/// Maximum number of actions.
-const ACTIONS: usize = 100;
-/// Maximum number of stored requests.
-const LINES: usize = 1000;
-/// Requests of threads without a job count for the last action if that is not older than this.
-const RECENT: Duration = Duration::from_secs(5);
+/// Maximum number of actions with statistics; the oldest are dropped.
+const ACTIONS_MAX: usize = 100;
+/// Maximum number of stored requests; the oldest are dropped.
+const REQUESTS_MAX: usize = 1000;
+/// Requests of a thread without a job are counted for the last action, if its last request or read
+/// was at most this long ago.
+const RECENT_ACTION: Duration = Duration::from_secs(5);
 
 /// Statistics of one action.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -43,6 +44,7 @@ impl ActionTraffic {
     }
 }
 
+/// One request.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct RequestLine {
     /// Label of its action.
@@ -78,6 +80,7 @@ pub struct Traffic {
 #[derive(Default)]
 pub(super) struct Meter {
     total: ActionTraffic,
+    /// Each with its job and the time of its last request or read, the newest action last.
     actions: VecDeque<(Option<JobId>, ActionTraffic, Option<Instant>)>,
     requests: VecDeque<RequestLine>,
 }
@@ -89,17 +92,17 @@ impl Meter {
         Some(action)
     }
 
-    /// Job and label of the last action, if it is recent.
+    /// Job and label of the last action, if it is at most [`RECENT_ACTION`] old.
     pub fn recent_action(&self) -> Option<(Option<JobId>, Arc<str>)> {
         match self.actions.back() {
-            Some((job, action, Some(at))) if at.elapsed() < RECENT => {
+            Some((job, action, Some(at))) if at.elapsed() < RECENT_ACTION => {
                 Some((*job, action.label.clone()))
             }
             _ => None,
         }
     }
 
-    /// Changes the totals, and the statistics of the action of this job and label.
+    /// Applies `change` to the totals, and to the statistics of the action of this job and label.
     pub fn count(
         &mut self,
         job: Option<JobId>,
@@ -112,7 +115,7 @@ impl Meter {
             .iter()
             .rposition(|(known, action, _)| *known == job && action.label == *label);
         let at = at.unwrap_or_else(|| {
-            if self.actions.len() == ACTIONS {
+            if self.actions.len() == ACTIONS_MAX {
                 self.actions.pop_front();
             }
             let action = ActionTraffic {
@@ -129,9 +132,9 @@ impl Meter {
         }
     }
 
-    /// Adds a request to the most recent ones.
+    /// Stores a request.
     pub fn record_request(&mut self, line: RequestLine) {
-        if self.requests.len() == LINES {
+        if self.requests.len() == REQUESTS_MAX {
             self.requests.pop_front();
         }
         self.requests.push_back(line);

@@ -1,5 +1,5 @@
-//! Consistency by position in the session: headers are read once on request; findings follow every
-//! edit from then on.
+//! Consistency of the rasters by position: the headers are read once, on request; from then on
+//! every check of a draft compares them again.
 
 use std::sync::Arc;
 
@@ -21,8 +21,9 @@ pub(super) struct ConsistencyState {
 }
 
 impl ConsistencyState {
-    /// Adds the comparison of the headers that are known to the report of a draft.
-    pub fn after_edit(
+    /// A function that compares the known headers of a draft and puts the findings into its report;
+    /// `None` before headers were read.
+    pub fn make_draft_comparison(
         &self,
     ) -> Option<impl Fn(&crate::model::Dataset, &mut Report, &JobContext) -> Result<()> + use<>>
     {
@@ -37,7 +38,7 @@ impl ConsistencyState {
     }
 }
 
-/// Replaces the findings of consistency in a report.
+/// Replaces the findings of consistency in `report` by those of `consistency`.
 pub(super) fn replace_consistency(report: &mut Report, consistency: crate::model::Consistency) {
     report
         .findings
@@ -70,14 +71,14 @@ impl Studio {
     /// Reads the headers of the open document and compares them by position. Known headers are read
     /// again only with `again`.
     pub(super) fn check_consistency(&mut self, again: bool) -> Result<Outcome> {
-        // Own headers, which can be read again without those of the other checks.
+        // Not the cache of the other checks, so that `again` reads these headers alone.
         let headers = self.consistency.headers.clone().unwrap_or_default();
         if again {
             headers.clear();
         }
         let state = self.document_state();
         let options = self.consistency.settings.options(false);
-        let (cache, kept) = (headers.clone(), headers);
+        let cache = headers.clone();
         let compare: Box<dyn FnOnce(&JobContext) -> Result<_> + Send> = match &self.document {
             None => return Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
@@ -97,9 +98,9 @@ impl Studio {
                 if studio.document_id() != state.document {
                     return Ok(Event::None);
                 }
-                studio.consistency.headers = Some(kept);
-                // The check of a draft compares the headers that are known then: one that runs
-                // began without them, and roots of an older revision are other ones now.
+                studio.consistency.headers = Some(headers);
+                // A check that runs began without these headers, and of a draft that was edited the
+                // comparison is of an older revision: both are done again with the headers.
                 let has_changed = studio.document_state() != state;
                 if (studio.is_checking() || has_changed)
                     && matches!(studio.document, Some(Document::Draft(_)))
@@ -117,7 +118,10 @@ impl Studio {
     }
 
     /// Changes the comparison settings and compares the known headers again.
-    pub(super) fn set_consistency(&mut self, settings: ConsistencySettings) -> Result<Outcome> {
+    pub(super) fn set_consistency_settings(
+        &mut self,
+        settings: ConsistencySettings,
+    ) -> Result<Outcome> {
         self.consistency.settings = settings;
         if self.consistency.headers.is_some() {
             self.check_consistency(false)

@@ -1,6 +1,6 @@
-//! Looks at the files of an opened local dataset, so that the window says when another program
-//! replaces, cuts or deletes them. Reads of samples compare the version of the file themselves and
-//! fail; tables that are in memory stay those of the opened version.
+//! Compares the files of an opened local dataset with the disk, so that the window reports when
+//! another program replaces, truncates or deletes them. Reads of samples compare the version of the
+//! file themselves, and fail; tables in memory stay those of the opened version.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -14,7 +14,7 @@ use crate::model::is_remote;
 
 /// Interval between two comparisons of the files with those on the disk.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Most files of a folder that are looked at: its collection and tables are few.
+/// Maximum number of files of a folder that are compared: its collection and tables are fewer.
 const FILES_MAX: usize = 64;
 
 /// How a file of the dataset differs from the opened version.
@@ -26,7 +26,15 @@ pub enum DiskChange {
     Gone(PathBuf),
 }
 
-/// Looks at the files of one dataset while it exists.
+/// A file or folder of this machine that was opened.
+#[derive(Debug, PartialEq)]
+struct WatchedPlace {
+    path: PathBuf,
+    /// Size of the file when it was opened, if it is known.
+    size: Option<u64>,
+}
+
+/// Compares the files of one dataset until it is dropped.
 pub struct DiskWatch {
     change: Arc<Mutex<Option<DiskChange>>>,
     /// Ends the thread on drop.
@@ -38,23 +46,17 @@ impl DiskWatch {
     /// all are on servers, whose answers are compared with the opened version, or when no thread
     /// can be started.
     pub fn start_for_dataset(open: &OpenDataset, jobs: &Jobs) -> Option<Self> {
-        let places: Vec<PathBuf> = std::iter::once(open.reader.info().path.clone())
-            .chain(open.options.with.iter().cloned())
-            .collect();
-        let places: Vec<PathBuf> = places
-            .into_iter()
-            .filter(|place| !is_remote(place))
-            .collect();
+        let info = open.reader.info();
+        let places = list_watched_places(&info.path, info.size_bytes, &open.options.with);
         if places.is_empty() {
             return None;
         }
-        let size = open.reader.info().size_bytes;
         let change: Arc<Mutex<Option<DiskChange>>> = Arc::default();
         let (running, ended) = channel();
-        let (told, jobs) = (change.clone(), jobs.clone());
+        let (shared_change, jobs) = (change.clone(), jobs.clone());
         std::thread::Builder::new()
             .name("dataset on disk".into())
-            .spawn(move || watch_places(&places, size, &told, &ended, &jobs))
+            .spawn(move || watch_places(&places, &shared_change, &ended, &jobs))
             .ok()?;
         Some(Self {
             change,
@@ -71,24 +73,31 @@ impl DiskWatch {
     }
 }
 
-/// Compares the files of the places with their opened version until the watch ends; `size` is that
-/// of the opened container.
+/// The places of a dataset that are on this machine: its container, which had `size` bytes when it
+/// was opened, and the datasets `with` that were joined with it.
+fn list_watched_places(container: &Path, size: Option<u64>, with: &[PathBuf]) -> Vec<WatchedPlace> {
+    let container = WatchedPlace {
+        path: container.to_owned(),
+        size,
+    };
+    let others = with.iter().map(|path| WatchedPlace {
+        path: path.clone(),
+        size: None,
+    });
+    std::iter::once(container)
+        .chain(others)
+        .filter(|place| !is_remote(&place.path))
+        .collect()
+}
+
+/// Compares the files of the places with their opened version until the watch ends.
 fn watch_places(
-    places: &[PathBuf],
-    size: Option<u64>,
+    places: &[WatchedPlace],
     change: &Mutex<Option<DiskChange>>,
     ended: &Receiver<()>,
     jobs: &Jobs,
 ) {
-    let mut files: Vec<OpenedFile> = places
-        .iter()
-        .flat_map(|place| files_of(place))
-        .map(OpenedFile::new)
-        .collect();
-    // The file may have changed between its opening and this look.
-    if let (Some(first), Some(size)) = (files.first_mut(), size) {
-        first.mark = first.mark.filter(|(length, _)| *length == size);
-    }
+    let files: Vec<OpenedFile> = places.iter().flat_map(list_opened_files).collect();
     while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(POLL_INTERVAL) {
         let found = files.iter().find_map(OpenedFile::change);
         let mut known = change.lock().unwrap_or_else(PoisonError::into_inner);
@@ -103,6 +112,7 @@ fn watch_places(
 /// A file in its opened version.
 struct OpenedFile {
     path: PathBuf,
+    /// Size and time of the opened version; `None` when they are not known.
     mark: Option<(u64, Option<SystemTime>)>,
 }
 
@@ -121,6 +131,18 @@ impl OpenedFile {
             Some(_) => Some(DiskChange::Changed(self.path.clone())),
         }
     }
+}
+
+/// The files of a place as they are now; a file that has changed since it was opened has no mark.
+fn list_opened_files(place: &WatchedPlace) -> Vec<OpenedFile> {
+    let mut files: Vec<OpenedFile> = files_of(&place.path)
+        .into_iter()
+        .map(OpenedFile::new)
+        .collect();
+    if let (Some(first), Some(size)) = (files.first_mut(), place.size) {
+        first.mark = first.mark.filter(|(length, _)| *length == size);
+    }
+    files
 }
 
 /// The container file, or the collection and tables of a folder.
@@ -150,7 +172,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_written_replaced_cut_or_deleted_is_told_apart_from_the_opened_one() {
+    fn the_size_of_a_remote_container_is_not_expected_of_the_datasets_joined_with_it() {
+        let remote = Path::new("s3://bucket/a.tacozip");
+        let with = [PathBuf::from("/data/b.tacozip")];
+        let places = list_watched_places(remote, Some(9), &with);
+        let [path, container] = ["/data/b.tacozip", "/data/a.tacozip"].map(PathBuf::from);
+        let other = WatchedPlace { path, size: None };
+        assert_eq!(places, [other]);
+        let places = list_watched_places(&container, Some(9), &with);
+        assert_eq!(places.len(), 2);
+        assert_eq!((places[0].size, places[1].size), (Some(9), None));
+    }
+
+    #[test]
+    fn a_file_that_is_written_replaced_truncated_or_deleted_differs_from_the_opened_one() {
         let folder = tempfile::tempdir().expect("a folder");
         let set = folder.path().join("set");
         std::fs::create_dir_all(set.join("METADATA")).expect("makes");

@@ -122,7 +122,7 @@ impl Studio {
                     (document.draft.dataset().clone(), document.pattern_root());
                 let (incremental, headers) =
                     (self.check.incremental.clone(), self.source_headers());
-                let compare = self.consistency.after_edit();
+                let compare = self.consistency.make_draft_comparison();
                 self.check
                     .running
                     .start(&self.jobs, tr!("Check the draft"), move |ctx| {

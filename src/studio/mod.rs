@@ -273,7 +273,7 @@ impl Studio {
             Command::Extend { calls, replace } => self.extend(calls, replace),
             Command::Validate { deep, profile } => self.validate(deep, profile),
             Command::CheckConsistency { again } => self.check_consistency(again),
-            Command::SetConsistency { settings } => self.set_consistency(settings),
+            Command::SetConsistency { settings } => self.set_consistency_settings(settings),
             Command::Query { query, path } => self.query(query, path),
             Command::Filter { filters } => self.filter(filters),
             Command::SaveRows { query, target } => self.save_rows(query, target),

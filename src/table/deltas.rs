@@ -1,17 +1,18 @@
-//! Lengths of the strings in DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages. In the latter each
-//! string reuses a prefix of the previous one, so one byte per row can encode any length. Reads
-//! lengths only. Never panics.
+//! Lengths of the strings in DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages, read without the
+//! strings. In a DELTA_BYTE_ARRAY page each string reuses a prefix of the previous one, so one byte
+//! of a row can stand for any length. Never panics.
 
-/// Total bytes of all strings of a page; `None` when it is damaged. `values` is the number of
-/// values in the page header.
+/// Total bytes of all strings of a DELTA_BYTE_ARRAY page; `None` when it is damaged. `values` is
+/// the number of values in the page header.
 pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
-    let (shared, read) = sum(page, values)?;
-    let (own, _) = sum(page.get(read..)?, values)?;
-    shared.checked_add(own)
+    let (prefixes, read) = sum_list(page, values)?;
+    let (suffixes, _) = sum_list(page.get(read..)?, values)?;
+    prefixes.checked_add(suffixes)
 }
 
-/// True when the first `lists` DELTA_BINARY_PACKED lists of a page are well-formed and have at most
-/// the `values` of the page header each. The decoder allocates for the numbers that a list claims.
+/// True when each of the first `lists` DELTA_BINARY_PACKED lists of a page is well-formed and has
+/// at most `values` numbers, the number in the page header: the decoder allocates for as many
+/// numbers as a list claims.
 pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool {
     let mut at = 0;
     (0..lists).all(|_| {
@@ -22,7 +23,7 @@ pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool
 }
 
 /// The sum of a DELTA_BINARY_PACKED list of non-negative numbers, and the list's length in bytes.
-fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
+fn sum_list(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     let mut at = 0;
     let list = DeltaList::read(bytes, &mut at, most)?;
     if list.count == 0 {
@@ -30,10 +31,13 @@ fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     }
     let mut last = list.first;
     let mut total = u64::try_from(last).ok()?;
-    list.miniblocks(bytes, &mut at, &mut |part| {
-        for place in 0..part.count {
-            let difference = i64::try_from(unpack_bits(part.packed, place, part.width)).ok()?;
-            last = last.checked_add(part.least)?.checked_add(difference)?;
+    list.miniblocks(bytes, &mut at, &mut |miniblock| {
+        for index in 0..miniblock.count {
+            let difference =
+                i64::try_from(unpack_bits(miniblock.packed, index, miniblock.width)).ok()?;
+            last = last
+                .checked_add(miniblock.min_delta)?
+                .checked_add(difference)?;
             total = total.checked_add(u64::try_from(last).ok()?)?;
         }
         Some(())
@@ -43,21 +47,21 @@ fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
 
 /// The header of a DELTA_BINARY_PACKED list.
 struct DeltaList {
-    /// Numbers of each miniblock.
-    length: u64,
-    /// Miniblocks of each block.
-    parts: u64,
-    /// Numbers of the list.
+    /// Number of numbers in each miniblock.
+    numbers_per_miniblock: u64,
+    /// Number of miniblocks in each block.
+    miniblocks_per_block: u64,
+    /// Number of numbers in the list.
     count: u64,
     first: i64,
 }
 
-/// Packed differences of `width` bits; each is added to `least`.
+/// Packed deltas of `width` bits, each less `min_delta`.
 struct Miniblock<'a> {
-    least: i64,
+    min_delta: i64,
     packed: &'a [u8],
     width: u8,
-    /// Numbers that belong to the list.
+    /// Number of deltas that belong to the list; padding follows them.
     count: u64,
 }
 
@@ -66,14 +70,17 @@ impl DeltaList {
     /// numbers.
     fn read(bytes: &[u8], at: &mut usize, most: u64) -> Option<Self> {
         let block = varint(bytes, at)?;
-        let parts = varint(bytes, at)?;
+        let miniblocks_per_block = varint(bytes, at)?;
         let count = varint(bytes, at)?;
         let first = zigzag(varint(bytes, at)?);
-        let length = block.checked_div(parts).unwrap_or_default();
-        let sound = length > 0 && length % 8 == 0 && parts <= 512 && block <= 1 << 20;
-        (count <= most && (sound || count == 0)).then_some(Self {
-            length,
-            parts,
+        let numbers_per_miniblock = block.checked_div(miniblocks_per_block).unwrap_or_default();
+        let is_well_formed = numbers_per_miniblock > 0
+            && numbers_per_miniblock % 8 == 0
+            && miniblocks_per_block <= 512
+            && block <= 1 << 20;
+        (count <= most && (is_well_formed || count == 0)).then_some(Self {
+            numbers_per_miniblock,
+            miniblocks_per_block,
             count,
             first,
         })
@@ -88,34 +95,35 @@ impl DeltaList {
     ) -> Option<()> {
         let mut left = self.count.saturating_sub(1);
         while left > 0 {
-            let least = zigzag(varint(bytes, at)?);
-            let widths = bytes.get(*at..at.checked_add(self.parts as usize)?)?;
+            let min_delta = zigzag(varint(bytes, at)?);
+            let widths = bytes.get(*at..at.checked_add(self.miniblocks_per_block as usize)?)?;
             *at += widths.len();
             for &width in widths {
                 if left == 0 {
                     break;
                 }
-                let size = usize::try_from(u64::from(width).checked_mul(self.length)? / 8)
-                    .ok()
-                    .filter(|_| width <= 64)?;
+                let size =
+                    usize::try_from(u64::from(width).checked_mul(self.numbers_per_miniblock)? / 8)
+                        .ok()
+                        .filter(|_| width <= 64)?;
                 let packed = bytes.get(*at..at.checked_add(size)?)?;
                 *at += size;
                 each(Miniblock {
-                    least,
+                    min_delta,
                     packed,
                     width,
-                    count: self.length.min(left),
+                    count: self.numbers_per_miniblock.min(left),
                 })?;
-                left = left.saturating_sub(self.length);
+                left = left.saturating_sub(self.numbers_per_miniblock);
             }
         }
         Some(())
     }
 }
 
-/// The number of `width` bits at the bit offset `place`, least significant bit first.
-fn unpack_bits(bytes: &[u8], place: u64, width: u8) -> u64 {
-    let first = place * u64::from(width);
+/// The number at `index` among numbers of `width` bits, least significant bit first.
+fn unpack_bits(bytes: &[u8], index: u64, width: u8) -> u64 {
+    let first = index * u64::from(width);
     let mut number = 0u128;
     let from = (first / 8) as usize;
     for (at, byte) in bytes.iter().skip(from).take(9).enumerate() {
@@ -158,10 +166,10 @@ mod tests {
         let mut part = [0u8; 8];
         part[0] = 0b1100;
         block.extend(part);
-        assert_eq!(sum(&block, 3), Some((15, block.len())));
-        assert_eq!(sum(&block, 2), None, "more than the header claims");
+        assert_eq!(sum_list(&block, 3), Some((15, block.len())));
+        assert_eq!(sum_list(&block, 2), None, "more than the header claims");
         for cut in 0..block.len() {
-            assert_eq!(sum(&block[..cut], 3), None, "cut at {cut}");
+            assert_eq!(sum_list(&block[..cut], 3), None, "cut at {cut}");
         }
         assert_eq!(
             front_coded_bytes(&[block.clone(), block.clone()].concat(), 3),
@@ -179,15 +187,15 @@ mod tests {
     fn numbers_of_any_width_are_unpacked() {
         let bytes: Vec<u8> = (0..80u32).map(|n| (n * 37) as u8).collect();
         for width in [1u8, 7, 8, 31, 57, 64] {
-            for place in 0..8u64 {
+            for index in 0..8u64 {
                 let bit = |at: u64| u64::from(bytes[(at / 8) as usize] >> (at % 8) & 1);
                 let wanted = (0..u64::from(width))
-                    .map(|n| bit(place * u64::from(width) + n) << n)
+                    .map(|n| bit(index * u64::from(width) + n) << n)
                     .fold(0, |a, b| a | b);
                 assert_eq!(
-                    unpack_bits(&bytes, place, width),
+                    unpack_bits(&bytes, index, width),
                     wanted,
-                    "{width} bits at {place}"
+                    "{width} bits at {index}"
                 );
             }
         }

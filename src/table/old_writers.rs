@@ -1,5 +1,5 @@
-//! Parquet footers of old writers, corrected as pyarrow and parquet-mr read them: dictionary
-//! offsets that are none, column chunks whose length leaves out the header of their dictionary
+//! Corrects Parquet footers of old writers, as pyarrow and parquet-mr do: offsets of dictionary
+//! pages that do not exist, lengths of column chunks that leave out the header of the dictionary
 //! page, and a number of rows that was never set.
 
 use parquet::errors::Result as ParquetResult;
@@ -11,15 +11,16 @@ use super::ParquetSlice;
 use super::pages::page_extent;
 use bytes::Bytes;
 
-/// Bytes by which the length of a column chunk may be short: more than any header of a dictionary
-/// page has.
-const HEADER_MAX: u64 = 100;
-/// Page headers that are read at most to correct the lengths of column chunks.
-const HEADERS_READ: usize = 100_000;
-/// First version of parquet-mr whose column chunks include the header of the dictionary page.
+/// Maximum number of bytes by which the length of a column chunk may be too short: no header of a
+/// dictionary page is longer.
+const DICTIONARY_HEADER_MAX: u64 = 100;
+/// Maximum number of page headers that are read to correct the lengths of column chunks.
+const PAGE_HEADERS_MAX: usize = 100_000;
+/// First version of parquet-mr whose lengths of column chunks include the header of the dictionary
+/// page.
 const FIRST_WITH_HEADER: [u32; 3] = [1, 2, 9];
 
-/// The metadata with usable offsets and lengths; unchanged when they are already.
+/// The metadata with corrected offsets, lengths and number of rows.
 ///
 /// # Errors
 /// When the changed row groups cannot be built.
@@ -39,7 +40,7 @@ pub(super) fn correct_metadata(
     if !lacks_header && !chunks.any(has_false_dictionary) {
         return Ok(metadata);
     }
-    let mut left = HEADERS_READ;
+    let mut headers_left = PAGE_HEADERS_MAX;
     let mut groups = Vec::with_capacity(metadata.num_row_groups());
     for group in metadata.row_groups() {
         let mut columns = Vec::with_capacity(group.num_columns());
@@ -52,7 +53,7 @@ pub(super) fn correct_metadata(
                     .build()?;
             }
             match lacks_header
-                .then(|| length_with_headers(&chunk, slice, &mut left))
+                .then(|| length_with_headers(&chunk, slice, &mut headers_left))
                 .flatten()
             {
                 Some(length) => columns.push(
@@ -102,7 +103,7 @@ fn with_number_of_rows(metadata: ParquetMetaData) -> ParquetMetaData {
     ParquetMetaData::new(file, metadata.row_groups().to_vec())
 }
 
-/// True when the offset of the dictionary page cannot be one: a dictionary page is behind the magic
+/// True when there can be no dictionary page at its offset: it would have to be behind the magic
 /// number and before the data pages, if there are any.
 fn has_false_dictionary(chunk: &ColumnChunkMetaData) -> bool {
     let data = chunk.data_page_offset();
@@ -111,7 +112,7 @@ fn has_false_dictionary(chunk: &ColumnChunkMetaData) -> bool {
         .is_some_and(|offset| offset <= 0 || (data > 0 && offset >= data))
 }
 
-/// True for parquet-mr before 1.2.9, which may name no version.
+/// True for parquet-mr before 1.2.9; also without a version, as the oldest name none.
 fn leaves_out_dictionary_headers(created_by: &str) -> bool {
     let Some(rest) = created_by.strip_prefix("parquet-mr") else {
         return false;
@@ -131,7 +132,7 @@ fn leaves_out_dictionary_headers(created_by: &str) -> bool {
 fn length_with_headers(
     chunk: &ColumnChunkMetaData,
     slice: &ParquetSlice,
-    left: &mut usize,
+    headers_left: &mut usize,
 ) -> Option<i64> {
     let start = u64::try_from(
         chunk
@@ -140,11 +141,13 @@ fn length_with_headers(
     )
     .ok()?;
     let claimed = start.checked_add(u64::try_from(chunk.compressed_size()).ok()?)?;
-    let end = claimed.checked_add(HEADER_MAX)?.min(slice.size_bytes());
+    let end = claimed
+        .checked_add(DICTIONARY_HEADER_MAX)?
+        .min(slice.size_bytes());
     let wanted = u64::try_from(chunk.num_values()).ok()?;
     let (mut at, mut values, mut window) = (start, 0u64, (start, Bytes::new()));
     while values < wanted && at < claimed {
-        *left = left.checked_sub(1)?;
+        *headers_left = headers_left.checked_sub(1)?;
         let (next, more) = page_extent(slice, at, end, &mut window)?;
         (at, values) = (next, values.checked_add(more)?);
     }
@@ -164,7 +167,8 @@ mod tests {
     use crate::jobs::JobContext;
     use crate::table::{ParquetOptions, TableHead, write_parquet};
 
-    /// A file of 25 texts with a dictionary whose footer was changed, with what it is then read as.
+    /// The texts that are read of a file of 25 texts with a dictionary, whose footer `change` has
+    /// changed; `None` if it can't be read.
     fn read(
         change: impl Fn(ColumnChunkMetaData) -> ColumnChunkMetaData,
         created_by: &str,
@@ -225,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_without_the_header_of_the_dictionary_are_those_of_old_writers_alone() {
+    fn lengths_without_the_header_of_the_dictionary_are_corrected_for_old_writers_alone() {
         let wanted: Vec<String> = (0..25).map(|n| format!("region {}", n % 5)).collect();
         for writer in ["parquet-mr", "parquet-mr version 1.2.8 (build x)"] {
             assert_eq!(
@@ -261,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dictionary_offset_that_can_not_be_one_is_left_out() {
+    fn an_offset_at_which_no_dictionary_page_can_be_is_removed() {
         let plain = |chunk: ColumnChunkMetaData| {
             let start = chunk.byte_range().0 as i64;
             chunk

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use chrono::NaiveTime;
 
 use super::metadata_columns::CELLS_FREE;
-use super::sheet_cells::{CHECKED_ROWS, SheetCell, SheetCells, parse_instant};
+use super::sheet_cells::{ROWS_BETWEEN_CHECKS, SheetCell, SheetCells, parse_instant};
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -122,7 +122,7 @@ impl SheetReader {
                 self.rows_repeated = repetitions(&about, "number-rows-repeated");
                 self.column = 0;
                 self.rows_read += 1;
-                if self.rows_read.is_multiple_of(CHECKED_ROWS) {
+                if self.rows_read.is_multiple_of(ROWS_BETWEEN_CHECKS) {
                     ctx.check()?;
                 }
             }
@@ -343,7 +343,7 @@ mod tests {
         };
         let cells = sheet.cells.as_ref().expect("is visible");
         let place = |(row, column, cell): (usize, usize, &SheetCell)| (row, column, cell.text());
-        cells.places().map(place).collect()
+        cells.list_cells().map(place).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! The cells of a sheet of a workbook of any form by row and column, and the table that they make:
-//! a column has the type of its cells. They are kept by row and column, because a dense range, as
-//! calamine keeps, has the size that a file claims.
+//! The cells of a sheet of a workbook in any format, and the table that they make: a column has the
+//! type of its cells. Only cells with values are kept, because a dense range, as calamine keeps it,
+//! takes memory for the size that a file claims.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,11 +27,11 @@ use crate::jobs::JobContext;
 use crate::text::PrintableLine;
 
 /// Rows between two checks for cancellation.
-pub(super) const CHECKED_ROWS: usize = 4096;
-/// Milliseconds of a day.
+pub(super) const ROWS_BETWEEN_CHECKS: usize = 4096;
+/// Number of milliseconds of a day.
 pub(super) const DAY_MS: f64 = 86_400_000.0;
-/// Digits of a date with time of day, `2021-05-31T10:20:30`.
-const INSTANT_FORM: &str = "%Y-%m-%dT%H:%M:%S%.f";
+/// Format of a date with time of day, `2021-05-31T10:20:30`.
+const INSTANT_FORMAT: &str = "%Y-%m-%dT%H:%M:%S%.f";
 
 /// Value of a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ impl SheetCells {
         self.rows.is_empty()
     }
 
-    /// Adds the cells of a row, by column.
+    /// Sets the cells of a row, with their columns.
     pub fn add_row(&mut self, row: usize, cells: Vec<(usize, SheetCell)>) {
         self.rows.insert(row, cells);
     }
@@ -87,7 +87,7 @@ impl SheetCells {
 
     /// Row, column and value of each cell.
     #[cfg(test)]
-    pub fn places(&self) -> impl Iterator<Item = (usize, usize, &SheetCell)> {
+    pub fn list_cells(&self) -> impl Iterator<Item = (usize, usize, &SheetCell)> {
         self.rows
             .iter()
             .flat_map(|(row, cells)| cells.iter().map(|(column, cell)| (*row, *column, cell)))
@@ -117,8 +117,8 @@ impl SheetCells {
         header_below_titles(&rows, reading)
     }
 
-    /// The table whose columns the first row names, or the first below a title; `size` is that of
-    /// the sheet in bytes.
+    /// The table. Its columns are named in the first row, or in the first row below titles; `size`
+    /// is the number of bytes of the sheet.
     pub fn table(
         self,
         size: usize,
@@ -129,16 +129,25 @@ impl SheetCells {
         let mut warnings = Vec::new();
         if self.formulas.0 > 0 {
             let (count, first) = self.formulas;
+            let (formulas, are) = if count == 1 {
+                ("formula has", "is")
+            } else {
+                ("formulas have", "are")
+            };
             warnings.push(format!(
-                "{count} formulas have no stored value and are null, from {first} on: save the \
+                "{count} {formulas} no stored value and {are} null, from {first} on: save the \
                     workbook in a spreadsheet program"
             ));
         }
         if self.errors.0 > 0 {
             let (count, first) = self.errors;
-            let cells = if count == 1 { "cell has" } else { "cells have" };
+            let (cells, are) = if count == 1 {
+                ("cell has", "is")
+            } else {
+                ("cells have", "are")
+            };
             warnings.push(format!(
-                "{count} {cells} the error of a formula and are null, from {first} on"
+                "{count} {cells} the error of a formula and {are} null, from {first} on"
             ));
         }
         let mut rows = self.rows.into_iter();
@@ -180,7 +189,7 @@ impl SheetCells {
                     .get_mut(column)
                     .and_then(|column| column.get_mut(at))
                 {
-                    Some(place) => *place = Some(cell),
+                    Some(slot) => *slot = Some(cell),
                     None => {
                         let place = cell_name(row, column);
                         return Err(Error::format(format!(
@@ -238,7 +247,7 @@ impl SheetCell {
                 let form = if is_day(*millis) {
                     "%Y-%m-%d"
                 } else {
-                    INSTANT_FORM
+                    INSTANT_FORMAT
                 };
                 DateTime::from_timestamp_millis(*millis)
                     .map(|time| time.format(form).to_string())
@@ -291,7 +300,7 @@ fn is_day(millis: i64) -> bool {
     millis.rem_euclid(DAY_MS as i64) == 0
 }
 
-/// The cells of a row as far as a header is found by them.
+/// What the search for a header reads of the cells of a row.
 fn outline_cells(cells: &[(usize, SheetCell)]) -> Vec<OutlinedCell> {
     let outlined = cells.iter().map(|(column, cell)| OutlinedCell {
         column: *column,
@@ -301,61 +310,62 @@ fn outline_cells(cells: &[(usize, SheetCell)]) -> Vec<OutlinedCell> {
     outlined.collect()
 }
 
-/// A column, and the first cell that keeps it from having a type although most cells share one.
+/// The array of a column. When the column is text although most cells have one other type, also
+/// the index of the first cell that does not have it.
 fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, Option<usize>) {
     if reading == ColumnReading::ExactText {
         return (Arc::new(format_cells(cells)), None);
     }
-    let typed = || mask_marker_cells(cells);
+    let unmarked = || mask_marker_cells(cells);
     let mut counts = [0u64; 4];
-    typed()
+    unmarked()
         .flatten()
         .for_each(|cell| counts[cell.kind_index()] += 1);
     let values: u64 = counts.iter().sum();
-    let shared = counts
+    let shared_kind = counts
         .iter()
         .position(|count| *count == values)
         .filter(|_| reading == ColumnReading::Inferred);
-    let array: ArrayRef = match shared {
+    let array: ArrayRef = match shared_kind {
         Some(_) if values == 0 => arrow::array::new_null_array(&DataType::Null, cells.len()),
         Some(0)
-            if typed()
+            if unmarked()
                 .flatten()
                 .filter_map(SheetCell::as_number)
                 .all(is_exact_integer) =>
         {
             Arc::new(
-                typed()
+                unmarked()
                     .map(|cell| cell?.as_number().map(|number| number as i64))
                     .collect::<Int64Array>(),
             )
         }
         Some(0) => Arc::new(
-            typed()
+            unmarked()
                 .map(|cell| cell?.as_number())
                 .collect::<Float64Array>(),
         ),
         Some(1) => Arc::new(
-            typed()
+            unmarked()
                 .map(|cell| Some(*cell? == SheetCell::Boolean(true)))
                 .collect::<BooleanArray>(),
         ),
         Some(2)
-            if typed()
+            if unmarked()
                 .flatten()
                 .filter_map(SheetCell::as_instant)
                 .all(is_day) =>
         {
             let day = |millis: i64| i32::try_from(millis.div_euclid(DAY_MS as i64)).ok();
             Arc::new(
-                typed()
+                unmarked()
                     .map(|cell| cell?.as_instant().and_then(day))
                     .collect::<Date32Array>(),
             )
         }
         Some(2) => {
-            let array: TimestampMicrosecondArray = typed()
-                .map(|cell| cell?.as_instant().map(|millis| millis * 1000))
+            let array: TimestampMicrosecondArray = unmarked()
+                .map(|cell| cell?.as_instant()?.checked_mul(1000))
                 .collect();
             debug_assert_eq!(
                 arrow::array::Array::data_type(&array),
@@ -373,11 +383,11 @@ fn column_of(cells: &[Option<SheetCell>], reading: ColumnReading) -> (ArrayRef, 
     let most = counts
         .iter()
         .position(|count| count.saturating_mul(2) > values)
-        .filter(|_| shared.is_none() && values > 0);
+        .filter(|_| shared_kind.is_none() && values > 0);
     let misfit = most
         .filter(|_| reading == ColumnReading::Inferred)
         .and_then(|most| {
-            typed().position(|cell| cell.is_some_and(|cell| cell.kind_index() != most))
+            unmarked().position(|cell| cell.is_some_and(|cell| cell.kind_index() != most))
         });
     (array, misfit)
 }
@@ -389,7 +399,7 @@ fn format_cells(cells: &[Option<SheetCell>]) -> StringArray {
         .collect()
 }
 
-/// The cells without the markers of missing values.
+/// The cells; `None` for markers of missing values.
 fn mask_marker_cells(cells: &[Option<SheetCell>]) -> impl Iterator<Item = Option<&SheetCell>> {
     cells
         .iter()
@@ -404,7 +414,7 @@ fn is_exact_integer(number: f64) -> bool {
 /// Milliseconds since 1970 of a date or a date with a time of day (ISO 8601).
 pub(super) fn parse_instant(text: &str) -> Option<i64> {
     let text = text.trim_end_matches('Z');
-    let time = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.f").ok();
+    let time = NaiveDateTime::parse_from_str(text, INSTANT_FORMAT).ok();
     let day = || NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
     let time = time.or_else(|| Some(day()?.and_time(NaiveTime::MIN)))?;
     Some(time.and_utc().timestamp_millis())
@@ -425,4 +435,19 @@ pub(super) fn damaged_workbook_error(reason: impl Into<String>) -> Error {
     Error::format("the workbook can't be read")
         .because(reason.into())
         .hint("save it anew as .xlsx or as CSV in UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Array;
+
+    use super::*;
+
+    #[test]
+    fn an_instant_that_microseconds_cannot_hold_is_null() {
+        let cells = [1, i64::MAX].map(|millis| Some(SheetCell::Instant(millis)));
+        let (array, misfit) = column_of(&cells, ColumnReading::Inferred);
+        assert_eq!((array.is_null(0), array.is_null(1)), (false, true));
+        assert_eq!(misfit, None);
+    }
 }

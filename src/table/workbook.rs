@@ -14,7 +14,7 @@ use super::budget::size_text;
 use super::metadata_columns::{ColumnReading, MetadataTable};
 use super::open_document::read_document_sheets;
 use super::sheet_cells::{
-    CHECKED_ROWS, DAY_MS, SheetCell, SheetCells, damaged_workbook_error, parse_instant,
+    DAY_MS, ROWS_BETWEEN_CHECKS, SheetCell, SheetCells, damaged_workbook_error, parse_instant,
 };
 use super::xml_events::{Attributes, XmlEvent, XmlEvents};
 use crate::error::{Error, Result};
@@ -542,7 +542,7 @@ fn read_office_cells(
                     .map_or(row + 1, |number| number.max(1));
                 column = 0;
                 rows_read += 1;
-                if rows_read % CHECKED_ROWS == 0 {
+                if rows_read % ROWS_BETWEEN_CHECKS == 0 {
                     ctx.check()?;
                 }
             }

@@ -68,7 +68,7 @@ fn check_listed_facts(listed: &[JoinedPart], sources: &Json, report: &mut Report
         report.add(Rule::PartFacts, location_of("count".into()), message);
     }
     for (index, part) in listed.iter().enumerate() {
-        let Some((id, extent)) = &part.says else {
+        let Some((id, extent)) = &part.id_and_extent else {
             continue;
         };
         let name = part.name.printable_line();

@@ -270,7 +270,7 @@ fn find_common_root(tree: &Skeleton, counts: &HashMap<u64, (usize, u32)>) -> Opt
     let found = common_shape(&uses, |index| {
         let first = uses[index].first as u32;
         let mut all = vec![ShapeChild::root(tree.levels[0].folder[first as usize])];
-        descendants(tree, 0, first, 1, None, &mut all);
+        descendants(tree, 0, first, ShapeChild::ROOT_KEY, None, &mut all);
         all
     });
     found.map(|found| (uses[found.index].first as u32, found.is_common))

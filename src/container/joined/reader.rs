@@ -28,16 +28,16 @@ use crate::model::{
 use crate::table::{LevelTable, ParquetOptions, ParquetSink, ParquetSlice, TableHead};
 use crate::text::PrintableLine;
 
-/// Maximum bytes of a joined level kept in memory.
-const LEVEL_IN_MEMORY: usize = 16 << 20;
+/// Maximum bytes of a joined level that is kept in memory; a larger one is written to a file.
+const LEVEL_MEMORY_MAX: usize = 16 << 20;
 
 /// An entry of TACOLLECTION.json.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JoinedPart {
     /// File name as listed.
     pub name: String,
-    /// Id and extent from the part's own collection; `None` when it could not be opened.
-    pub says: Option<(String, serde_json::Value)>,
+    /// Id and extent from the part's own collection; `None` when the part could not be opened.
+    pub id_and_extent: Option<(String, serde_json::Value)>,
 }
 
 /// Several datasets opened as one.
@@ -47,10 +47,10 @@ pub struct JoinedReader {
     /// For each level, the first row of each dataset, followed by the total number of rows.
     starts: Vec<Vec<u32>>,
     changes: Vec<JoinedColumnChange>,
-    listed: Option<Vec<JoinedPart>>,
+    listed_parts: Option<Vec<JoinedPart>>,
 }
 
-/// Facts collected on the first look at a dataset.
+/// What is read of each dataset before they are joined.
 struct DatasetFacts {
     facts: PartFacts,
     columns: SourceColumns,
@@ -84,16 +84,19 @@ impl JoinedReader {
         }
         let sources = JoinedSources::new(paths.to_vec(), opener);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
-        let looked: Vec<DatasetFacts> =
+        let datasets: Vec<DatasetFacts> =
             try_map(0..paths.len(), |_, index| read_facts(&sources, index, ctx))?;
         let info = ContainerInfo {
             format: Format::Joined,
             path: first.clone(),
             size_bytes: None,
         };
-        let mut joined = Self::from_sources(info, sources, &looked, mode, ctx)?;
-        let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
-        let mut fields = looked
+        let mut joined = Self::from_sources(info, sources, &datasets, mode, ctx)?;
+        let facts: Vec<PartFacts> = datasets
+            .iter()
+            .map(|dataset| dataset.facts.clone())
+            .collect();
+        let mut fields = datasets
             .first()
             .map(|first| merge_collection_fields(&first.collection, &facts, false))
             .transpose()?
@@ -112,8 +115,8 @@ impl JoinedReader {
         Ok(joined)
     }
 
-    /// Opens the archives listed by a TACOLLECTION.json, located in `base`, else beside it. Missing
-    /// archives are noted.
+    /// Opens the archives that a TACOLLECTION.json lists, in the folder `base`, else in that of the
+    /// list. An archive that can't be opened is a finding.
     ///
     /// # Errors
     /// [`Kind::Format`] when the list is empty, leads outside the folder or is recursive;
@@ -150,7 +153,7 @@ impl JoinedReader {
                 .map(Path::to_owned)
         };
         let folder = base.map(Path::to_owned).or(beside).unwrap_or_default();
-        let all = JoinedSources::new(
+        let listed_sources = JoinedSources::new(
             names
                 .iter()
                 .map(|name| place_below(&folder, name))
@@ -159,19 +162,19 @@ impl JoinedReader {
         );
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let root = Root::new(&folder);
-        let looked: Vec<Result<DatasetFacts>> = (0..names.len())
+        let outcomes: Vec<Result<DatasetFacts>> = (0..names.len())
             .into_par_iter()
-            .map(|index| look_at_part(&all, index, &names[index], &root, ctx))
+            .map(|index| read_part_facts(&listed_sources, index, &names[index], &root, ctx))
             .collect();
         let (mut found, mut notes, mut listed, mut opened) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (index, (name, looked)) in names.into_iter().zip(looked).enumerate() {
-            let says = match looked {
-                Ok(looked) => {
-                    let says = (looked.facts.id.clone(), looked.facts.extent.clone());
+        for (index, (name, outcome)) in names.into_iter().zip(outcomes).enumerate() {
+            let id_and_extent = match outcome {
+                Ok(part) => {
+                    let id_and_extent = (part.facts.id.clone(), part.facts.extent.clone());
                     opened.push(index);
-                    found.push(looked);
-                    Some(says)
+                    found.push(part);
+                    Some(id_and_extent)
                 }
                 Err(error) if error.is_passing() => return Err(error),
                 Err(error) => {
@@ -180,7 +183,10 @@ impl JoinedReader {
                     None
                 }
             };
-            listed.push(JoinedPart { name, says });
+            listed.push(JoinedPart {
+                name,
+                id_and_extent,
+            });
         }
         if found.is_empty() {
             let note = notes
@@ -202,27 +208,31 @@ impl JoinedReader {
         };
         let mut joined = Self::from_sources(
             info,
-            all.select_datasets(&opened),
+            listed_sources.select_datasets(&opened),
             &found,
             JoinMode::FillMissing,
             ctx,
         )?;
         joined.opening.collection = collection;
         joined.opening.notes = notes;
-        joined.listed = Some(listed);
+        joined.listed_parts = Some(listed);
         Ok(joined)
     }
 
     fn from_sources(
         info: ContainerInfo,
         sources: JoinedSources,
-        looked: &[DatasetFacts],
+        datasets: &[DatasetFacts],
         mode: JoinMode,
         ctx: &JobContext,
     ) -> Result<Self> {
-        let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
+        let facts: Vec<PartFacts> = datasets
+            .iter()
+            .map(|dataset| dataset.facts.clone())
+            .collect();
         sum_pit_schemas(&facts, false)?;
-        let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
+        let columns: Vec<&SourceColumns> =
+            datasets.iter().map(|dataset| &dataset.columns).collect();
         if let Some(other) = columns
             .iter()
             .find(|other| other.levels.len() != columns[0].levels.len())
@@ -242,8 +252,8 @@ impl JoinedReader {
         for level in 0..planned.len() {
             let mut sum = 0u32;
             let mut level_starts = vec![0];
-            for looked in looked {
-                let rows = looked.rows.get(level).copied().unwrap_or_default();
+            for dataset in datasets {
+                let rows = dataset.rows.get(level).copied().unwrap_or_default();
                 sum = sum.checked_add(rows).ok_or_else(|| {
                     Error::unsupported("together these have more than four billion samples")
                 })?;
@@ -253,14 +263,14 @@ impl JoinedReader {
         }
         let mut heads = Vec::with_capacity(planned.len());
         for (level, columns) in planned.iter().enumerate() {
-            let has = |name: &str| has_column(looked, level, name);
+            let has = |name: &str| has_column(datasets, level, name);
             let schema = add_internal_columns(columns, &has);
-            heads.push(level_of(&sources, &starts, level, schema, ctx)?);
+            heads.push(join_level(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        let notes = looked
+        let notes = datasets
             .iter()
-            .filter_map(|looked| looked.unread_collection.clone())
+            .filter_map(|dataset| dataset.unread_collection.clone())
             .collect();
         let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), notes)
             .of_version(sources.version());
@@ -269,16 +279,16 @@ impl JoinedReader {
             sources,
             starts,
             changes,
-            listed: None,
+            listed_parts: None,
         })
     }
 
     /// Names and paths of the datasets, in order.
     pub fn datasets(&self) -> impl ExactSizeIterator<Item = (&str, &Path)> {
         self.sources
-            .places()
+            .named_sources()
             .iter()
-            .map(|place| (place.name.as_str(), place.path.as_path()))
+            .map(|source| (source.name.as_str(), source.path.as_path()))
     }
 
     /// The reader of dataset `index`, opened on first use.
@@ -306,10 +316,15 @@ impl JoinedReader {
 
     /// Entries of TACOLLECTION.json; `None` when the datasets were given by the user.
     pub fn listed_parts(&self) -> Option<&[JoinedPart]> {
-        self.listed.as_deref()
+        self.listed_parts.as_deref()
     }
 
-    fn inner(&self, level: usize, row: u32) -> Result<(Arc<dyn ContainerReader>, u32)> {
+    /// The reader of the dataset that a row comes from, and its row there.
+    fn find_source_reader(
+        &self,
+        level: usize,
+        row: u32,
+    ) -> Result<(Arc<dyn ContainerReader>, u32)> {
         let (index, row) = self
             .source_of(level, row)
             .ok_or_else(|| Error::usage(format!("level{level} has no row {row}")))?;
@@ -321,9 +336,9 @@ fn read_facts(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result
     ctx.check()?;
     let reader = sources.get(index, ctx)?;
     let name = sources
-        .places()
+        .named_sources()
         .get(index)
-        .map(|place| place.name.clone())
+        .map(|source| source.name.clone())
         .unwrap_or_default();
     let levels = reader.levels();
     let columns = SourceColumns {
@@ -365,31 +380,31 @@ fn make_nullable_schema(fields: &[FieldSpec]) -> Schema {
     )
 }
 
-/// As [`read_facts`] for a part by its name in a list of datasets.
-fn look_at_part(
+/// As [`read_facts`], for a part with this name in a TACOLLECTION.json below the folder `root`.
+fn read_part_facts(
     sources: &JoinedSources,
     index: usize,
     name: &str,
     root: &Root,
     ctx: &JobContext,
 ) -> Result<DatasetFacts> {
-    let place = &sources.places()[index].path;
-    if !is_remote(place) {
+    let path = &sources.named_sources()[index].path;
+    if !is_remote(path) {
         // Missing parts are reported by the code that opens them.
         match root.entry(name) {
             Err(why) if !why.is_missing() => {
-                return Err(why.into_error("open the part", place));
+                return Err(why.into_error("open the part", path));
             }
             _ => {}
         }
     }
     // A list might contain itself. For a remote part, only a `.json` name is worth a request.
-    let by_name = place
+    let has_list_name = path
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("json"));
-    if (by_name || !is_remote(place)) && detect(place)?.format == Format::Tacollection {
+    if (has_list_name || !is_remote(path)) && detect(path)?.format == Format::Tacollection {
         return Err(
-            Error::format("a list of datasets can't be part of another list").at_path(place),
+            Error::format("a list of datasets can't be part of another list").at_path(path),
         );
     }
     read_facts(sources, index, ctx)
@@ -406,7 +421,7 @@ fn has_column(datasets: &[DatasetFacts], level: usize, name: &str) -> bool {
 
 /// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked
 /// temporary file. Rows are streamed with one dataset open at a time.
-fn level_of(
+fn join_level(
     sources: &JoinedSources,
     starts: &[Vec<u32>],
     level: usize,
@@ -415,8 +430,8 @@ fn level_of(
 ) -> Result<TableHead> {
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
-    write_spooled_table(LEVEL_IN_MEMORY, &schema, |sink| {
-        for (index, place) in sources.places().iter().enumerate() {
+    write_spooled_table(LEVEL_MEMORY_MAX, &schema, |sink| {
+        for (index, source) in sources.named_sources().iter().enumerate() {
             ctx.check()?;
             let reader = sources.get(index, ctx)?;
             let tree = reader.levels().skeleton(ctx)?;
@@ -425,7 +440,7 @@ fn level_of(
                 reader: reader.as_ref(),
                 tree: &tree,
                 level,
-                name: &place.name,
+                name: &source.name,
                 schema: schema.clone(),
                 start: starts[level][index],
                 start_above,
@@ -473,14 +488,14 @@ impl ContainerReader for JoinedReader {
     }
 
     fn local_meta(&self, level: usize, row: u32) -> Result<LevelTable> {
-        let (reader, row) = self.inner(level, row)?;
+        let (reader, row) = self.find_source_reader(level, row)?;
         reader.local_meta(level, row)
     }
 
     fn prefetch_assets(&self, level: usize, rows: &[u32]) -> Result<()> {
         let mut parts: Vec<(Arc<dyn ContainerReader>, Vec<u32>)> = Vec::new();
         for &row in rows {
-            let (reader, row) = self.inner(level, row)?;
+            let (reader, row) = self.find_source_reader(level, row)?;
             match parts
                 .iter_mut()
                 .find(|(known, _)| Arc::ptr_eq(known, &reader))
@@ -495,12 +510,12 @@ impl ContainerReader for JoinedReader {
     }
 
     fn asset(&self, level: usize, row: u32) -> Result<(AssetPath, u64)> {
-        let (reader, row) = self.inner(level, row)?;
+        let (reader, row) = self.find_source_reader(level, row)?;
         reader.asset(level, row)
     }
 
     fn source(&self, level: usize, row: u32) -> Result<RowSource> {
-        let (reader, row) = self.inner(level, row)?;
+        let (reader, row) = self.find_source_reader(level, row)?;
         reader.source(level, row)
     }
 

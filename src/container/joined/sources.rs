@@ -18,7 +18,7 @@ pub type DatasetOpener =
 
 /// Path and name of one dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceOffset {
+pub struct NamedSource {
     /// The file or folder.
     pub path: PathBuf,
     /// Name in messages and in `internal:source_file`: the file name, or the path where file names
@@ -26,8 +26,8 @@ pub struct SourceOffset {
     pub name: String,
 }
 
-/// The version in which a dataset was opened first: its rows are joined, and data of another
-/// version is never read for them.
+/// The version of a dataset when it was opened first. The joined rows are of this version, so data
+/// of another one is refused.
 struct FirstVersion {
     files: DatasetVersion,
     archive: Option<Arc<Stamp>>,
@@ -45,7 +45,7 @@ impl FirstVersion {
         }
     }
 
-    /// Compares the dataset as it was opened again.
+    /// Refuses a dataset that was opened again in another version.
     fn expect(&self, reader: &dyn ContainerReader) -> Result<()> {
         match (&self.archive, reader.physical()) {
             (Some(stamp), Physical::Zip(zip)) => zip.file().expect_version(stamp),
@@ -54,9 +54,9 @@ impl FirstVersion {
     }
 }
 
-/// All datasets, in order.
+/// All datasets, in the order in which they are joined.
 pub struct JoinedSources {
-    places: Vec<SourceOffset>,
+    named_sources: Vec<NamedSource>,
     versions: Vec<OnceLock<FirstVersion>>,
     opener: DatasetOpener,
     /// Least recently used first.
@@ -72,26 +72,26 @@ impl JoinedSources {
             .iter()
             .flatten()
             .for_each(|name| *counts.entry(name).or_default() += 1);
-        let places = paths.into_iter().zip(&names).map(|(path, name)| {
-            let unique = name.as_deref().filter(|name| counts.get(name) == Some(&1));
-            let name = unique.map_or_else(|| path.display().to_string(), str::to_owned);
-            SourceOffset { path, name }
+        let named_sources = paths.into_iter().zip(&names).map(|(path, name)| {
+            let unique_name = name.as_deref().filter(|name| counts.get(name) == Some(&1));
+            let name = unique_name.map_or_else(|| path.display().to_string(), str::to_owned);
+            NamedSource { path, name }
         });
-        let places: Vec<SourceOffset> = places.collect();
-        let versions = places.iter().map(|_| OnceLock::new()).collect();
+        let named_sources: Vec<NamedSource> = named_sources.collect();
+        let versions = named_sources.iter().map(|_| OnceLock::new()).collect();
         Self {
-            places,
+            named_sources,
             versions,
             opener,
             open: Mutex::default(),
         }
     }
 
-    /// The datasets of these indexes, in the versions in which they were opened here.
+    /// The datasets with these indexes. They keep their open readers and first versions.
     pub fn select_datasets(mut self, indexes: &[usize]) -> Self {
         let paths = indexes
             .iter()
-            .filter_map(|&index| Some(self.places.get(index)?.path.clone()))
+            .filter_map(|&index| Some(self.named_sources.get(index)?.path.clone()))
             .collect();
         let mut chosen = Self::new(paths, self.opener.clone());
         let versions = indexes
@@ -104,16 +104,16 @@ impl JoinedSources {
             .open
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
-        let place = |index: usize| indexes.iter().position(|&chosen| chosen == index);
+        let new_index = |index: usize| indexes.iter().position(|&chosen| chosen == index);
         chosen.open = Mutex::new(
             open.into_iter()
-                .filter_map(|(index, reader)| Some((place(index)?, reader)))
+                .filter_map(|(index, reader)| Some((new_index(index)?, reader)))
                 .collect(),
         );
         chosen
     }
 
-    /// The versions of the datasets that have been opened.
+    /// The first versions of the datasets that have been opened.
     pub fn version(&self) -> DatasetVersion {
         DatasetVersion::of_all(
             self.versions
@@ -123,8 +123,8 @@ impl JoinedSources {
     }
 
     /// Paths and names, in order.
-    pub fn places(&self) -> &[SourceOffset] {
-        &self.places
+    pub fn named_sources(&self) -> &[NamedSource] {
+        &self.named_sources
     }
 
     /// The reader of dataset `index`, opened on first use.
@@ -134,8 +134,8 @@ impl JoinedSources {
     /// the version in which it was opened first.
     pub fn get(&self, index: usize, ctx: &JobContext) -> Result<Arc<dyn ContainerReader>> {
         let unknown = || Error::internal("a row belongs to no dataset");
-        let (place, version) = self
-            .places
+        let (source, version) = self
+            .named_sources
             .get(index)
             .zip(self.versions.get(index))
             .ok_or_else(unknown)?;
@@ -148,7 +148,7 @@ impl JoinedSources {
                 return Ok(reader);
             }
         }
-        let reader = (self.opener)(&place.path, ctx)?;
+        let reader = (self.opener)(&source.path, ctx)?;
         // Another thread may have opened it first.
         if version
             .set(FirstVersion::from_reader(reader.as_ref()))

@@ -1,6 +1,7 @@
 //! Recognises from paths alone how the files of a published dataset belong together: which part of
-//! a path names the root, which the position in it, which a column such as the split. A reading is
-//! data: it is chosen here, by the user, or read from a file. No IO.
+//! a path names the root, which the position in it, which a column such as the split. A
+//! [`LayoutReading`] states this; it is recognised here, chosen by the user, or read from a file.
+//! No IO.
 
 mod arrange;
 mod parsed;
@@ -24,10 +25,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// What the folders of one depth say.
-#[derive(
-    Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+/// What the name of a folder of one depth gives.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FolderRole {
     /// Nothing.
@@ -36,28 +35,18 @@ pub enum FolderRole {
     Split,
     /// The position in the root.
     Position,
-    /// The position in words, and in numbers a part of the root: `s1_12`.
+    /// The position, and behind it a number that is a part of the root: `s1_12`.
     NumberedPosition,
     /// The root, or a part of its id.
     Root,
     /// A part of the root, and a column of this name.
     Column(String),
-    /// Only files in a folder of this name are meant.
+    /// Nothing; files below folders of other names are left out.
     Named(String),
 }
 
-/// What the stems of files say.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    serde::Serialize,
-    serde::Deserialize,
-    schemars::JsonSchema,
-)]
+/// What the stem of a file gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NameRole {
     /// The root.
@@ -66,7 +55,7 @@ pub enum NameRole {
     RootAndPosition,
     /// The position.
     Position,
-    /// The root and a date: positions are in order of the dates.
+    /// The root and a date: the positions of a root are its dates in order.
     Date,
 }
 
@@ -74,31 +63,31 @@ pub enum NameRole {
 #[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutReading {
-    /// By depth, from the folder that holds the dataset.
+    /// By depth, below the folder of the dataset.
     pub folders: Vec<FolderRole>,
-    /// By number of folders above the file. Other files have no place.
+    /// By number of folders above the file. Files of other depths are left out.
     pub names: BTreeMap<usize, NameRole>,
 }
 
 impl LayoutReading {
-    /// Reads a pattern: a path of `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` and names of
-    /// folders; last `{root}`, `{root}_{position}`, `{position}` or `{date}`, with or without an
-    /// ending.
+    /// Reads a pattern. Its folders are `{root}`, `{position}`, `{split}`, `{COLUMN}`, `*` or
+    /// names; its file is `{root}`, `{root}_{position}`, `{position}` or `{date}`, with or without
+    /// a suffix such as `.tif`.
     ///
     /// # Errors
-    /// [`crate::error::Kind::Usage`] for another form.
+    /// [`crate::error::Kind::Usage`] for a pattern of another form.
     pub fn of_pattern(pattern: &str) -> Result<Self> {
         let mut parts: Vec<&str> = pattern.split('/').collect();
-        let last = parts.pop().unwrap_or_default();
-        let stem = last
+        let file = parts.pop().unwrap_or_default();
+        let stem = file
             .rsplit_once("}.")
-            .map_or(last.to_owned(), |(stem, _)| format!("{stem}}}"));
+            .map_or(file.to_owned(), |(stem, _)| format!("{stem}}}"));
         let name = match stem.as_str() {
             "{root}" => NameRole::Root,
             "{root}_{position}" | "{position}_{root}" => NameRole::RootAndPosition,
             "{position}" => NameRole::Position,
             "{date}" | "{root}_{date}" => NameRole::Date,
-            _ => return Err(unknown_layout_part_error(last)),
+            _ => return Err(unknown_layout_part_error(file)),
         };
         let mut folders = Vec::with_capacity(parts.len());
         for part in parts {
@@ -124,8 +113,8 @@ impl LayoutReading {
         Ok(Self { folders, names })
     }
 
-    /// The reading as a pattern for files below this number of folders; other depths may be read in
-    /// another way.
+    /// The pattern of files below `depth` folders. It does not distinguish
+    /// [`FolderRole::NumberedPosition`] from [`FolderRole::Position`].
     pub fn pattern(&self, depth: usize) -> String {
         let mut text = String::new();
         for role in self.folders.iter().take(depth) {

@@ -34,8 +34,7 @@ const VERSION: u16 = 1;
 const BETWEEN_TILES: u64 = 8;
 
 fn options() -> Vec<OptionSpec> {
-    let help =
-        mark!("refuse files that are no TACOTIFF: zstd, bands in tiles of their own, no overviews");
+    let help = mark!("refuse files that are not TACOTIFFs: zstd, one band per tile, no overviews");
     vec![OptionSpec::new(mark!("strict"), OptionKind::Bool, help).or(true)]
 }
 
@@ -60,14 +59,14 @@ impl SampleExtension for Tacotiff {
     fn compute(&self, sample: &SampleView<'_>, ctx: &JobContext) -> Result<Vec<Value>> {
         let layout = tile_layout(&sample.raster_source()?, ctx)?;
         if self.strict {
-            check(&layout)?;
+            check_tacotiff(&layout)?;
         }
-        Ok(vec![Value::Bytes(header(&layout)?.into())])
+        Ok(vec![Value::Bytes(build_header(&layout)?.into())])
     }
 }
 
 /// Checks that a GeoTIFF is a TACOTIFF.
-fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
+fn check_tacotiff(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
     let fault = if storage.compression != "ZSTD" {
         Some(format!(
             "its compression is {}",
@@ -93,7 +92,12 @@ fn check(TileLayout { storage, chunks }: &TileLayout) -> Result<()> {
 fn not_tacotiff_error(fault: &str) -> Error {
     let how = "write it with: gdal_translate -of COG -co COMPRESS=ZSTD -co INTERLEAVE=TILE -co \
         OVERVIEWS=NONE -co BIGTIFF=YES IN OUT";
-    Error::unsupported(format!("this is no TACOTIFF: {fault}")).hint(how)
+    Error::unsupported(format!("the file is not a TACOTIFF: {fault}")).hint(how)
+}
+
+/// The offset of the tile after one with this offset and size; `None` if no file is that long.
+fn offset_after((offset, size): (u64, u64)) -> Option<u64> {
+    offset.checked_add(size)?.checked_add(BETWEEN_TILES)
 }
 
 /// The header's bytes.
@@ -101,17 +105,17 @@ fn not_tacotiff_error(fault: &str) -> Error {
 /// # Errors
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) when the tiles' layout or a value cannot
 /// be represented.
-fn header(layout: &TileLayout) -> Result<Vec<u8>> {
-    fn fitting<T: TryFrom<u64>>(number: u64, what: &str) -> Result<T> {
+fn build_header(layout: &TileLayout) -> Result<Vec<u8>> {
+    fn narrow<T: TryFrom<u64>>(number: u64, what: &str) -> Result<T> {
         T::try_from(number).map_err(|_| {
-            Error::unsupported(format!("{number} {what} are more than the header can say"))
+            Error::unsupported(format!("the TACOTIFF header can't hold {number} {what}"))
         })
     }
     let chunks = &layout.chunks;
     if chunks.stripped {
         return Err(not_tacotiff_error("it is made of strips, not of tiles"));
     }
-    // In the order of the file.
+    // Offset and size of each tile, in the order of the file.
     let mut tiles = chunks.places.clone();
     tiles.sort_unstable();
     let Some(&(first, _)) = tiles.first() else {
@@ -121,7 +125,7 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
         return Err(not_tacotiff_error("it has tiles without bytes"));
     }
     let mut neighbours = tiles.iter().zip(&tiles[1..]);
-    if neighbours.any(|((at, size), (next, _))| at + size + BETWEEN_TILES != *next) {
+    if neighbours.any(|(tile, (next, _))| offset_after(*tile) != Some(*next)) {
         return Err(not_tacotiff_error(
             "its tiles are not consecutive with eight bytes between them",
         ));
@@ -129,20 +133,20 @@ fn header(layout: &TileLayout) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(35 + 4 * tiles.len());
     bytes.extend(MAGIC.to_le_bytes());
     bytes.extend(VERSION.to_le_bytes());
-    bytes.extend(fitting::<u32>(chunks.size[0], "columns")?.to_le_bytes());
-    bytes.extend(fitting::<u32>(chunks.size[1], "rows")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(chunks.chunk[0], "columns of a tile")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(chunks.chunk[1], "rows of a tile")?.to_le_bytes());
-    bytes.extend(fitting::<u16>(chunks.bands, "bands")?.to_le_bytes());
+    bytes.extend(narrow::<u32>(chunks.size[0], "columns")?.to_le_bytes());
+    bytes.extend(narrow::<u32>(chunks.size[1], "rows")?.to_le_bytes());
+    bytes.extend(narrow::<u16>(chunks.chunk[0], "columns of a tile")?.to_le_bytes());
+    bytes.extend(narrow::<u16>(chunks.chunk[1], "rows of a tile")?.to_le_bytes());
+    bytes.extend(narrow::<u16>(chunks.bands, "bands")?.to_le_bytes());
     for (number, what) in [
-        (chunks.bits, "bits"),
-        (chunks.sample_format, "as a format"),
-        (chunks.predictor, "as a predictor"),
+        (chunks.bits, "bits per value"),
+        (chunks.sample_format, "as the sample format"),
+        (chunks.predictor, "as the predictor"),
     ] {
-        bytes.push(fitting::<u8>(number, what)?);
+        bytes.push(narrow::<u8>(number, what)?);
     }
     bytes.extend(first.to_le_bytes());
-    bytes.extend(fitting::<u32>(tiles.len() as u64, "tiles")?.to_le_bytes());
+    bytes.extend(narrow::<u32>(tiles.len() as u64, "tiles")?.to_le_bytes());
     for (_, size) in &tiles {
         let size =
             u32::try_from(*size).map_err(|_| Error::unsupported("a tile has more than 4 GiB"))?;
@@ -191,8 +195,8 @@ mod tests {
     fn the_header_leads_to_every_tile() {
         let (_folder, asset) = cog(TACOTIFF.to_vec());
         let layout = tile_layout(&asset, &JobContext::default()).expect("a layout");
-        check(&layout).expect("is a TACOTIFF");
-        let header = header(&layout).expect("a header");
+        check_tacotiff(&layout).expect("is a TACOTIFF");
+        let header = build_header(&layout).expect("a header");
         assert_eq!(header.len(), 35 + 4 * (3 * 3 * 2));
         assert_eq!(&header[..4], b"LOVE");
         let u16_at = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
@@ -231,12 +235,18 @@ mod tests {
             options.push((key, value));
             let (_folder, asset) = cog(options);
             let layout = tile_layout(&asset, &JobContext::default()).expect("a layout");
-            let error = check(&layout).expect_err("refuses").report();
+            let error = check_tacotiff(&layout).expect_err("refuses").report();
             assert!(
                 error.contains(says) && error.contains("gdal_translate"),
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn offsets_beyond_every_file_are_refused() {
+        assert_eq!(offset_after((8, 100)), Some(116));
+        assert_eq!(offset_after((u64::MAX - 4, 2)), None);
     }
 
     #[test]
@@ -257,6 +267,6 @@ mod tests {
             &JobContext::default(),
         )
         .expect("a layout");
-        assert!(header(&layout).is_err());
+        assert!(build_header(&layout).is_err());
     }
 }

@@ -4,7 +4,7 @@
 
 mod lists;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use crate::ops::import::Imported;
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "serde_json::Value")]
 pub enum LayoutChoice {
-    /// As their names say.
+    /// The layout is recognised from the names.
     #[default]
     Auto,
     /// The innermost folders are positions, the stems roots.
@@ -160,16 +160,16 @@ pub struct ProposedColumn {
 /// Lists, or a list and the names of the files, that say different things of the same roots.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct ListContradiction {
-    /// The list, below the folder.
+    /// Path of the list below the folder.
     pub list: String,
     /// The column that already had values.
     pub column: String,
-    /// Where those are from.
+    /// Where the values of `column` are from.
     pub from: String,
-    /// The column that has the list's values; the same where the list contradicts itself, whose
-    /// first values are kept.
+    /// The column that has the list's values. It is `column` where the list contradicts itself: of
+    /// several values the first is kept.
     pub kept_in: String,
-    /// Number of roots.
+    /// Number of roots with contradicting values.
     pub roots: usize,
     /// Id of one of them.
     pub example: String,
@@ -214,27 +214,27 @@ pub struct LayoutProposal {
     pub roots: usize,
     /// Ids of the first roots.
     pub examples: Vec<String>,
-    /// Files without a place, below the folder.
+    /// Paths below the folder of files without a position.
     pub left_over: Vec<String>,
-    /// Bytes of the files that have one.
+    /// Bytes of the files that have a position.
     pub bytes: u64,
-    /// Files that are no data or were excluded, with the reason.
+    /// Files that are not data or were excluded, with the reason.
     pub left_out: Vec<String>,
-    /// Lists whose entries became columns, below the folder.
+    /// Paths below the folder of lists whose entries became columns.
     pub lists: Vec<String>,
     /// Lists that contradict each other or the names.
     pub contradictions: Vec<ListContradiction>,
     /// Ids that were mended.
     pub renamed: Vec<RenamedId>,
     unplaced: Vec<Unplaced>,
-    /// Each folder is a root with its files as positions, as without a layout; files beside the
-    /// folders may have any place.
+    /// True when each folder is a root and its files are positions, as they are without a layout.
+    /// Files that are in no folder are not compared.
     is_plain: bool,
     root: Tortilla,
 }
 
-/// Ids of roots that are shown.
-const EXAMPLES: usize = 3;
+/// Maximum number of ids of roots that are shown.
+const EXAMPLES_MAX: usize = 3;
 
 /// Finds out what a folder becomes. Nothing is written.
 ///
@@ -248,15 +248,15 @@ pub fn propose_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<Layou
     }
 }
 
-/// The layout of a folder that is shown before its files are added. `None` where the folders as
-/// they are make roots of one structure, some faults aside, and where the names have nothing in
-/// common.
+/// The layout of a folder, if the user should see it before the files are added. `None` where at
+/// least half of the folders have the same files, and so are roots as they are, and where the names
+/// have nothing in common.
 ///
 /// # Errors
 /// Those of [`find_layout`].
 pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLayout>> {
     let request = LayoutRequest::of_folder(folder);
-    let files_found = find_files_of(&request, ctx)?;
+    let files_found = find_layout_files(&request, ctx)?;
     let mut scenes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (scene, below) in files_found
         .paths
@@ -265,12 +265,13 @@ pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLay
     {
         scenes.entry(scene).or_default().push(below);
     }
-    let mut shapes: HashMap<&[&str], usize> = HashMap::new();
+    // Sorted, so that of shapes that are equally frequent always the same is taken.
+    let mut shapes: BTreeMap<&[&str], usize> = BTreeMap::new();
     scenes
         .values()
         .for_each(|files| *shapes.entry(files).or_default() += 1);
     if let Some((files, most)) = shapes.into_iter().max_by_key(|(_, roots)| *roots) {
-        // Names without a number are those of positions.
+        // Names without a digit name positions.
         let are_positions = most > 1
             && !files
                 .iter()
@@ -293,7 +294,7 @@ pub fn layout_to_show(folder: &Path, ctx: &JobContext) -> Result<Option<FoundLay
 /// # Errors
 /// A source that is not a folder or has no data, files that can't be read.
 pub fn find_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<FoundLayout> {
-    layout_of_files(request, find_files_of(request, ctx)?, ctx)
+    layout_of_files(request, find_layout_files(request, ctx)?, ctx)
 }
 
 /// The files of a folder.
@@ -304,7 +305,7 @@ struct LayoutFiles {
     left_out: Vec<String>,
 }
 
-fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutFiles> {
+fn find_layout_files(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutFiles> {
     let source = &request.source;
     if !has_files(source) {
         return Err(Error::usage("the source is not a folder or an archive").at_path(source));
@@ -313,7 +314,7 @@ fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutFile
     if files.is_empty() {
         let mut error = Error::usage("the source has no file with data").at_path(source);
         if let Some(reason) = left_out.first() {
-            error = error.hint(format!("left out is {reason}"));
+            error = error.hint(format!("a file is left out: {reason}"));
         }
         return Err(error);
     }
@@ -353,7 +354,7 @@ fn layout_of_files(
         Err(refusal) => {
             let mut question = LayoutQuestion::of_refusal(&refusal, &paths);
             if request.choice == LayoutChoice::Auto {
-                // What was recognised of some files does not fit all of them.
+                // The layout was recognised, but does not fit all files: it is not offered again.
                 question = question.without_way(&LayoutWay::Auto);
             }
             return Ok(FoundLayout::Question(question));
@@ -380,7 +381,7 @@ fn layout_of_files(
     }
     let names = RootNames::from_arrangement(&arrangement, &paths);
     let lists = join_lists(&arrangement, &files, &names, ctx)?;
-    Ok(FoundLayout::Proposal(Box::new(proposal(
+    Ok(FoundLayout::Proposal(Box::new(build_proposal(
         reading,
         arrangement,
         &files,
@@ -404,7 +405,7 @@ pub fn read_layout(file: &Path) -> Result<LayoutReading> {
     })
 }
 
-fn proposal(
+fn build_proposal(
     reading: LayoutReading,
     arrangement: ArrangedFiles,
     files: &[FoundFile],
@@ -428,19 +429,19 @@ fn proposal(
         rows: values,
         shown: columns,
         contradictions,
-    } = columns_of(&arrangement, &lists, files);
-    let used: HashSet<usize> = lists.iter().map(|list| list.file).collect();
+    } = build_root_columns(&arrangement, &lists, files);
+    let list_files: HashSet<usize> = lists.iter().map(|list| list.file).collect();
     let left_over: Vec<&FoundFile> = arrangement
         .left_over
         .iter()
-        .filter(|index| !used.contains(index))
+        .filter(|index| !list_files.contains(index))
         .map(|&index| &files[index])
         .collect();
     let placed = arrangement
         .roots
         .iter()
         .flat_map(|root| root.files.iter().flatten());
-    let bytes = placed.map(|&index| files[index].size).sum();
+    let bytes = placed.fold(0u64, |sum, &index| sum.saturating_add(files[index].size));
     let samples = arrangement.roots.iter().zip(values).map(|(root, values)| {
         let values: Arc<[Value]> = values.into();
         match root.files.as_slice() {
@@ -455,7 +456,8 @@ fn proposal(
                     Some(file) => {
                         let mut sample = files[*file].sample(&arrangement.positions[at].id);
                         if dated {
-                            sample.values = vec![date_value(root.dates[at].as_deref())].into();
+                            sample.values =
+                                vec![parse_date_value(root.dates[at].as_deref())].into();
                         }
                         sample
                     }
@@ -489,7 +491,7 @@ fn proposal(
         examples: arrangement
             .roots
             .iter()
-            .take(EXAMPLES)
+            .take(EXAMPLES_MAX)
             .map(|root| root.id.clone())
             .collect(),
         left_over: left_over.iter().map(|file| file.below.clone()).collect(),
@@ -526,7 +528,7 @@ fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
         })
 }
 
-/// The files that have a place, each with the id of its root.
+/// The files that have a position, each with the id of its root.
 fn list_placed_files(arrangement: &ArrangedFiles) -> impl Iterator<Item = (&str, usize)> {
     arrangement.roots.iter().flat_map(|root| {
         let files = root.files.iter().flatten();
@@ -534,7 +536,8 @@ fn list_placed_files(arrangement: &ArrangedFiles) -> impl Iterator<Item = (&str,
     })
 }
 
-/// A file for the tray, which holds files of folders.
+/// The file for the tray of a draft; `None` for one that the tray can't hold, such as a member of
+/// an archive.
 fn unplaced_from_file(file: &FoundFile) -> Option<Unplaced> {
     match &file.asset {
         AssetPath::File(path) if !is_remote(path) => Some(Unplaced::file(&**path, file.size)),
@@ -550,7 +553,7 @@ fn unplaced_from_file(file: &FoundFile) -> Option<Unplaced> {
 }
 
 /// Days since 1970 of `YYYY-MM-DD`.
-fn date_value(text: Option<&str>) -> Value {
+fn parse_date_value(text: Option<&str>) -> Value {
     let date = text.and_then(|text| text.parse::<chrono::NaiveDate>().ok());
     let epoch = chrono::NaiveDate::default();
     date.map_or(Value::Null, |date| {
@@ -567,9 +570,9 @@ struct RootColumns {
     contradictions: Vec<ListContradiction>,
 }
 
-/// Columns from the names, then from the lists, whose values fill what names leave out. What
-/// contradicts a column becomes another.
-fn columns_of(
+/// The columns from the names, then those from the lists, whose values fill nulls of columns with
+/// the same name and type. Values that contradict such a column are put into another one.
+fn build_root_columns(
     arrangement: &ArrangedFiles,
     lists: &[JoinedList],
     files: &[FoundFile],
@@ -587,7 +590,7 @@ fn columns_of(
         columns.push(arrangement.roots.iter().map(value).collect());
         from.push("the names".to_owned());
     }
-    let apart = families_apart(arrangement, lists);
+    let contradicting = find_contradicting_families(arrangement, lists);
     for list in lists {
         for (field, values) in &list.columns {
             let mut own: BTreeMap<usize, &Value> = BTreeMap::new();
@@ -602,29 +605,29 @@ fn columns_of(
             let differing = |at: usize| find_differing_roots(&columns[at], &own);
             let mut name = field.name.clone();
             if let Some(at) = known(&name) {
-                let against = differing(at);
-                if !against.is_empty()
-                    || apart.contains(&(field.name.as_str(), find_list_family(&list.stem)))
+                let contradicted = differing(at);
+                if !contradicted.is_empty()
+                    || contradicting.contains(&(field.name.as_str(), find_list_family(&list.stem)))
                 {
-                    let suffixes = [find_list_family(&list.stem), plain_name(&list.stem)];
+                    let suffixes = [find_list_family(&list.stem), stem_to_field_part(&list.stem)];
                     let others = suffixes
                         .iter()
                         .filter(|suffix| !suffix.is_empty())
                         .map(|suffix| format!("{name}_{suffix}"));
                     let agrees =
                         |other: &String| known(other).is_none_or(|at| differing(at).is_empty());
-                    let with_stem = || format!("{name}_{}", plain_name(&list.stem));
+                    let with_stem = || format!("{name}_{}", stem_to_field_part(&list.stem));
                     let free = || find_free_field(&fields, &with_stem());
                     let other = others.into_iter().find(agrees).unwrap_or_else(free);
                     name = other;
                 }
-                if let Some(&first) = against.first() {
+                if let Some(&first) = contradicted.first() {
                     contradictions.push(ListContradiction {
                         list: files[list.file].below.clone(),
                         column: field.name.clone(),
                         from: from[at].clone(),
                         kept_in: name.clone(),
-                        roots: against.len(),
+                        roots: contradicted.len(),
                         example: id(first),
                     });
                 }
@@ -693,7 +696,7 @@ fn find_field(fields: &[FieldSpec], name: &str, dtype: &DataType) -> Option<usiz
         .position(|known| known.name == name && known.dtype == *dtype)
 }
 
-/// The roots of which a column has another value.
+/// The roots for which `column` has another value than `values`, and neither is null.
 fn find_differing_roots(column: &[Value], values: &BTreeMap<usize, &Value>) -> Vec<usize> {
     let differs = |root: usize, value: &Value| !column[root].is_null() && column[root] != *value;
     values
@@ -703,10 +706,10 @@ fn find_differing_roots(column: &[Value], values: &BTreeMap<usize, &Value>) -> V
         .collect()
 }
 
-/// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that
-/// contradict the names or a family before them: the lists of a family stay together in a column of
-/// their own.
-fn families_apart<'a>(
+/// The families of lists, such as that of eurosat-spatial-train and eurosat-spatial-test, that
+/// contradict the names or an earlier family in a field, with that field: all lists of such a
+/// family have one column of their own.
+fn find_contradicting_families<'a>(
     arrangement: &ArrangedFiles,
     lists: &'a [JoinedList],
 ) -> HashSet<(&'a str, String)> {
@@ -722,33 +725,34 @@ fn families_apart<'a>(
             }
         }
     }
-    let mut base: BTreeMap<(&str, usize), Value> = BTreeMap::new();
+    let mut earlier: BTreeMap<(&str, usize), Value> = BTreeMap::new();
     for (at, name) in arrangement.columns.iter().enumerate() {
         for (index, root) in arrangement.roots.iter().enumerate() {
             if let Some(text) = &root.columns[at] {
-                base.insert((name.as_str(), index), Value::text(text));
+                earlier.insert((name.as_str(), index), Value::text(text));
             }
         }
     }
-    let mut apart = HashSet::new();
+    let mut contradicting = HashSet::new();
     for (family, values) in families {
-        let known = |root: usize| base.get(&(family.0, root));
+        let known = |root: usize| earlier.get(&(family.0, root));
         let differs =
             |(root, value): &(usize, Value)| known(*root).is_some_and(|known| known != value);
         if !family.1.is_empty() && values.iter().copied().any(differs) {
-            apart.insert(family);
+            contradicting.insert(family);
             continue;
         }
         for (root, value) in values {
-            base.entry((family.0, *root))
+            earlier
+                .entry((family.0, *root))
                 .or_insert_with(|| value.clone());
         }
     }
-    apart
+    contradicting
 }
 
 /// The stem of a list as a part of a field's name.
-fn plain_name(stem: &str) -> String {
+fn stem_to_field_part(stem: &str) -> String {
     stem.to_lowercase()
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
@@ -760,12 +764,12 @@ fn find_free_field(fields: &[FieldSpec], wanted: &str) -> String {
 }
 
 impl LayoutProposal {
-    /// The samples; those of another call for the same folder have the same ids.
+    /// The samples; their ids are the same in every proposal for the same folder.
     pub fn into_root(self) -> Tortilla {
         self.root
     }
 
-    /// The samples, the files without a place, and what is added and left out.
+    /// The samples, the files for the tray, and counts of what is added and left out.
     pub fn into_import(self) -> (Tortilla, Vec<Unplaced>, Imported) {
         let files = self
             .positions
@@ -852,10 +856,10 @@ impl LayoutProposal {
         }
         if !self.renamed.is_empty() {
             text += "\nids that are mended\n";
-            for renamed in self.renamed.iter().take(LINES) {
+            for renamed in self.renamed.iter().take(TABLE_LINES_MAX) {
                 text += &format!("  {:?} → {}\n", renamed.from, renamed.to);
             }
-            text += &more_lines(self.renamed.len());
+            text += &format_more_lines(self.renamed.len());
         }
         for (title, lines) in [
             ("without a place", &self.left_over),
@@ -865,28 +869,28 @@ impl LayoutProposal {
                 text += &format!("\n{title}: {}\n", lines.len());
                 lines
                     .iter()
-                    .take(LINES)
+                    .take(TABLE_LINES_MAX)
                     .for_each(|line| text += &format!("  {}\n", line.escape_debug()));
-                text += &more_lines(lines.len());
+                text += &format_more_lines(lines.len());
             }
         }
         text
     }
 }
 
-/// Lines of a list in the table that are shown.
-const LINES: usize = 20;
+/// Maximum number of lines of a list that are shown.
+const TABLE_LINES_MAX: usize = 20;
 
-fn more_lines(count: usize) -> String {
-    if count > LINES {
-        format!("  and {} more\n", count - LINES)
+fn format_more_lines(count: usize) -> String {
+    if count > TABLE_LINES_MAX {
+        format!("  and {} more\n", count - TABLE_LINES_MAX)
     } else {
         String::new()
     }
 }
 
-/// Removes samples whose path of ids one of `patterns` matches, and FOLDERs that are empty then.
-/// Returns the paths.
+/// Removes the samples whose path of ids matches one of `patterns`, and FOLDERs that have no
+/// samples left. Returns the paths of the former.
 pub(super) fn exclude_samples(dataset: &mut Dataset, patterns: &[String]) -> Vec<String> {
     fn remove_excluded_samples(
         tortilla: &Tortilla,

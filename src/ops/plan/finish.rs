@@ -1,5 +1,5 @@
 //! Finishes a plan: computes values that need the whole dataset, writes the indexes over the parts,
-//! and checks both.
+//! and compares the result with the plan.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,8 +26,7 @@ use crate::ops::stats::{StatsRequest, pooled_statistics};
 use crate::text::list_first;
 
 /// Checks that all parts are there, computes what needs the whole dataset, writes the indexes,
-/// opens the result and compares it with the plan. May be run again; the result is the same. Plain
-/// data.
+/// opens the result and compares it with the plan. May be run again; the result is the same.
 ///
 /// # Errors
 /// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`];
@@ -105,12 +104,12 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     let indexes = write_plan_indexes(&plan, &target, &paths, ctx)?;
     ctx.stage(tr!("Comparing"), None);
     let statistics = compare_with_plan(&plan, &paths, &indexes, ctx)?;
+    let part_bytes = results.iter().map(|result| result.bytes);
     let finished = Finished {
         plan: plan.id.clone(),
         roots: plan.roots(),
-        samples: results.iter().map(|result| result.samples).sum(),
-        bytes: results.iter().map(|result| result.bytes).sum::<u64>()
-            + indexes.iter().map(|index| index.bytes).sum::<u64>(),
+        samples: sum_saturating(results.iter().map(|result| result.samples)),
+        bytes: sum_saturating(part_bytes.chain(indexes.iter().map(|index| index.bytes))),
         indexes,
         parts: paths,
         damaged: results
@@ -129,7 +128,12 @@ fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     Ok(finished)
 }
 
-/// Writes the indexes over the parts beside `target`. On this machine they appear together.
+fn sum_saturating(numbers: impl Iterator<Item = u64>) -> u64 {
+    numbers.fold(0, u64::saturating_add)
+}
+
+/// Writes the indexes over the parts beside `target`. A folder of this machine gets all of them at
+/// once.
 fn write_plan_indexes(
     plan: &Plan,
     target: &Path,
@@ -164,7 +168,7 @@ fn write_plan_indexes(
     Ok(indexes)
 }
 
-/// Results of all parts, after comparing their outputs with them.
+/// The results of all parts; an error if a part has none, or if its output differs from it.
 fn expect_all_parts(
     plan: &Plan,
     request: &FinishRequest,
@@ -212,6 +216,7 @@ fn expect_all_parts(
     Err(error.hint("`plan submit` builds what is missing, `plan run --part` one part"))
 }
 
+/// The result of a part; `None` without one, and if the output differs from it.
 fn find_present_result(
     plan: &Plan,
     part: &PlanPart,
@@ -231,44 +236,44 @@ fn find_present_result(
     Ok(Some(result))
 }
 
-/// Computes the extent of the whole dataset if a part without footprints needs it, and rewrites
-/// these parts with it. Returns their numbers.
+/// Computes the extent of the whole dataset if parts without footprints need it, and rewrites these
+/// parts if they have another one. Returns the numbers of the parts that were rewritten.
 fn update_extents(
     plan: &Plan,
     folder: &Path,
     results: &mut [PartResult],
     ctx: &JobContext,
 ) -> Result<Vec<u32>> {
-    let without: Vec<u32> = results
+    let without_footprints: Vec<u32> = results
         .iter()
         .filter(|result| result.whole_extent.is_some())
         .map(|result| result.part)
         .collect();
-    if without.is_empty() {
-        return Ok(without);
+    if without_footprints.is_empty() {
+        return Ok(without_footprints);
     }
     let whole = compute_whole_extent(plan, folder, ctx)?;
     if results.iter().all(|result| {
         result
             .whole_extent
             .as_ref()
-            .is_none_or(|used| *used == whole.extent)
+            .is_none_or(|written| *written == whole.extent)
     }) {
         return Ok(Vec::new());
     }
     write_json(&folder.join("whole.json"), &whole)?;
-    for &number in &without {
+    for &number in &without_footprints {
         let request = RunRequest {
             folder: folder.to_owned(),
             part: number,
             ..RunRequest::default()
         };
         let run = request.run(ctx)?;
-        if let Some(result) = results.get_mut(number as usize - 1) {
+        if let Some(result) = results.iter_mut().find(|result| result.part == number) {
             *result = run.result().clone();
         }
     }
-    Ok(without)
+    Ok(without_footprints)
 }
 
 /// The extent of the whole dataset, from the level tables of all parts and the collection of the
@@ -310,12 +315,13 @@ fn compute_whole_extent(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<
     })
 }
 
-/// The rows of a level of all parts.
+/// The rows of one level of all parts, in one batch.
 fn join_batches(batches: &[RecordBatch]) -> Result<RecordBatch> {
     let first = batches
         .first()
         .ok_or_else(|| Error::internal("a level has no rows in any part"))?;
-    // Types are those of the plan in every part; the metadata of the fields may name the part.
+    // Every part has the types of the plan, but the metadata of its fields may name the part: it is
+    // left out, as the schemas have to be equal.
     let schema = Arc::new(arrow::datatypes::Schema::new(
         first
             .schema()
@@ -326,13 +332,12 @@ fn join_batches(batches: &[RecordBatch]) -> Result<RecordBatch> {
             })
             .collect::<Vec<_>>(),
     ));
-    let plain =
+    let without_metadata =
         |batch: &RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
-    let plain = batches
+    batches
         .iter()
-        .map(plain)
-        .collect::<std::result::Result<Vec<_>, _>>();
-    plain
+        .map(without_metadata)
+        .collect::<std::result::Result<Vec<_>, _>>()
         .and_then(|batches| concat_batches(&schema, &batches))
         .map_err(|error| Error::format("the parts have different columns").because(error))
 }
@@ -386,6 +391,7 @@ fn different_tree_error() -> Error {
         .hint("make the plan again")
 }
 
+/// Refuses a dataset that has `found` of `what`, where the plan has `planned`.
 fn expect_number(found: u64, planned: u64, what: &str) -> Result<()> {
     if found == planned {
         return Ok(());

@@ -42,7 +42,7 @@ pub(super) fn documents_of(
         .filter(|public| public.is_web())
         .map(ToString::to_string);
     let mut documents = describe_beside(reader, &place, url, training, ctx)?;
-    request.layout.adapt(
+    request.layout.adapt_documents(
         &mut documents,
         reader.collection(),
         reader.levels().rows(0) as u64,

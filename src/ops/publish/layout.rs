@@ -12,7 +12,7 @@ use crate::export::{CatalogueDocument, escape_html, format_yaml_list, quote_yaml
 use crate::model::{Address, Collection, Scheme};
 use crate::ops::join_for_shell;
 
-/// Layout of the published files: plain, or that of a hosting service.
+/// Layout of the published files: that of the dataset, or that of a hosting service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PublishLayout {
@@ -40,7 +40,7 @@ pub(super) struct TargetLimits {
 }
 
 impl TargetLimits {
-    /// The size of a file is limited alone.
+    /// Limits of a target that limits nothing but the size of a file.
     fn from_file_limit(file_bytes: u64) -> Self {
         Self {
             file_bytes,
@@ -99,8 +99,8 @@ impl PublishLayout {
         }
     }
 
-    /// Documents besides those of every layout.
-    pub(super) fn own_documents(self) -> &'static [&'static str] {
+    /// Names of the documents that this layout adds to those of every layout.
+    pub(super) fn extra_documents(self) -> &'static [&'static str] {
         match self {
             Self::Zenodo => &[DEPOSIT],
             _ => &[],
@@ -141,8 +141,8 @@ impl PublishLayout {
         }
     }
 
-    /// Adapts the documents to the layout, and adds those of its own.
-    pub(super) fn adapt(
+    /// Adapts the documents to the layout, and adds its extra documents.
+    pub(super) fn adapt_documents(
         self,
         documents: &mut Vec<CatalogueDocument>,
         collection: &Collection,
@@ -177,7 +177,8 @@ impl PublishLayout {
                 }
             }
             Self::Zenodo => {
-                let mut bytes = serde_json::to_vec_pretty(&deposit(collection)).unwrap_or_default();
+                let mut bytes =
+                    serde_json::to_vec_pretty(&build_deposit(collection)).unwrap_or_default();
                 bytes.push(b'\n');
                 documents.push(CatalogueDocument {
                     name: DEPOSIT.into(),
@@ -243,7 +244,7 @@ fn texts<'a>(collection: &'a Collection, key: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Tasks of TACO and the categories of Hugging Face.
+/// Tasks of TACO, each with its category in Hugging Face.
 const TASK_CATEGORIES: [(&str, &str); 16] = [
     ("classification", "image-classification"),
     ("scene-classification", "image-classification"),
@@ -263,14 +264,15 @@ const TASK_CATEGORIES: [(&str, &str); 16] = [
     ("deblurring", "image-to-image"),
 ];
 
-/// The front matter of a dataset card of Hugging Face. Values are JSON strings, which YAML takes.
+/// The front matter of a dataset card of Hugging Face: YAML, whose texts are JSON strings.
 fn front_matter(collection: &Collection, samples: u64) -> String {
     let title = Some(collection.text("title"))
         .filter(|title| !title.trim().is_empty())
         .unwrap_or(collection.id());
     let mut text = format!("---\npretty_name: {}\n", quote_yaml(title));
-    // The Hub names licences by their SPDX identifiers in lower case; others have a name.
-    let licences = texts(collection, "licenses");
+    // The Hub names licences by their SPDX identifiers in lower case; others are `other` and have a
+    // name of their own.
+    let licences = list_texts(collection, "licenses");
     match licences.as_slice() {
         [] => {}
         known
@@ -294,7 +296,7 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
         }
     }
     let mut categories: Vec<String> = Vec::new();
-    for task in texts(collection, "tasks") {
+    for task in list_texts(collection, "tasks") {
         let category = TASK_CATEGORIES
             .iter()
             .find(|(own, _)| *own == task)
@@ -308,29 +310,35 @@ fn front_matter(collection: &Collection, samples: u64) -> String {
     let tags: Vec<String> = own
         .into_iter()
         .chain(
-            texts(collection, "keywords")
+            list_texts(collection, "keywords")
                 .into_iter()
-                .chain(texts(collection, "tasks"))
+                .chain(list_texts(collection, "tasks"))
                 .map(str::to_owned),
         )
         .collect();
     text += &format_yaml_list("tags", &tags);
-    let bounds = [
-        (1_000, "n<1K"),
-        (10_000, "1K<n<10K"),
-        (100_000, "10K<n<100K"),
-        (1_000_000, "100K<n<1M"),
-        (10_000_000, "1M<n<10M"),
-    ];
-    let size = bounds
-        .iter()
-        .find(|(most, _)| samples < *most)
-        .map_or("10M<n<100M", |(_, name)| *name);
-    text + &format!("size_categories:\n- {size}\n---\n")
+    text + &format!("size_categories:\n- {}\n---\n", size_category(samples))
 }
 
-/// The metadata of a deposit.
-fn deposit(collection: &Collection) -> Json {
+/// The category of Hugging Face for a number of samples.
+fn size_category(samples: u64) -> &'static str {
+    match samples {
+        0..1_000 => "n<1K",
+        1_000..10_000 => "1K<n<10K",
+        10_000..100_000 => "10K<n<100K",
+        100_000..1_000_000 => "100K<n<1M",
+        1_000_000..10_000_000 => "1M<n<10M",
+        10_000_000..100_000_000 => "10M<n<100M",
+        100_000_000..1_000_000_000 => "100M<n<1B",
+        1_000_000_000..10_000_000_000 => "1B<n<10B",
+        10_000_000_000..100_000_000_000 => "10B<n<100B",
+        100_000_000_000..1_000_000_000_000 => "100B<n<1T",
+        _ => "n>1T",
+    }
+}
+
+/// The metadata of a deposit on Zenodo.
+fn build_deposit(collection: &Collection) -> Json {
     let providers = collection.get("providers").and_then(Json::as_array);
     let creators: Vec<Json> = providers
         .into_iter()
@@ -355,9 +363,9 @@ fn deposit(collection: &Collection) -> Json {
         "creators": creators,
         "access_right": "open",
         "version": collection.text("dataset_version"),
-        "keywords": texts(collection, "keywords"),
+        "keywords": list_texts(collection, "keywords"),
     });
-    if let Some(licence) = texts(collection, "licenses").first() {
+    if let Some(licence) = list_texts(collection, "licenses").first() {
         metadata["license"] = json!(licence.to_lowercase());
     }
     json!({ "metadata": metadata })
@@ -412,7 +420,7 @@ mod tests {
             name: "README.md".into(),
             bytes: b"---\npretty_name: x\n---\n\n# Peru\n\n---\nrest\n".to_vec(),
         }];
-        PublishLayout::HuggingFace.adapt(&mut documents, &collection(), 12_000);
+        PublishLayout::HuggingFace.adapt_documents(&mut documents, &collection(), 12_000);
         let text = String::from_utf8(documents.remove(0).bytes).expect("is text");
         let wanted = "---\npretty_name: \"Peru: \\\"cropland\\\"\"\nlicense:\n- \"cc-by-4.0\"\n\
             task_categories:\n- \"image-segmentation\"\n\
@@ -424,8 +432,21 @@ mod tests {
     }
 
     #[test]
+    fn large_datasets_have_the_size_category_of_their_samples() {
+        for (samples, category) in [
+            (999, "n<1K"),
+            (1_000, "1K<n<10K"),
+            (99_999_999, "10M<n<100M"),
+            (100_000_000, "100M<n<1B"),
+            (u64::MAX, "n>1T"),
+        ] {
+            assert_eq!(size_category(samples), category);
+        }
+    }
+
+    #[test]
     fn a_deposit_names_creators_and_escapes_its_description() {
-        let metadata = &deposit(&collection())["metadata"];
+        let metadata = &build_deposit(&collection())["metadata"];
         assert_eq!(
             metadata["creators"],
             json!([{ "name": "Ana", "affiliation": "ACML" }])

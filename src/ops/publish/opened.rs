@@ -1,5 +1,5 @@
-//! Verification of a publication: opens it by byte ranges, counts requests and bytes, and compares
-//! random samples with the local files.
+//! Checks a publication: opens it by byte ranges, counts requests and bytes, and compares random
+//! samples with the local dataset.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -8,16 +8,16 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 
-use crate::container::{self, ByteSource, ContainerReader};
+use crate::container::{self, ContainerReader, read_asset_start};
 use crate::error::{Error, Kind, Result};
 use crate::jobs::{self, JobContext};
-use crate::model::{AssetPath, SampleKind};
+use crate::model::SampleKind;
 use crate::remote::{ActionTraffic, traffic_of};
 
 /// Maximum number of compared samples.
-const SAMPLES: usize = 24;
-/// Maximum number of compared bytes of a sample.
-const BYTES: u64 = 4 << 20;
+const COMPARED_SAMPLES_MAX: usize = 24;
+/// Maximum number of bytes of a sample that are compared.
+const COMPARED_BYTES_MAX: u64 = 4 << 20;
 
 /// Requests, bytes and time of opening a published dataset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -42,33 +42,33 @@ pub struct OpenedPublication {
     pub all_bytes: u64,
 }
 
-/// Opens the dataset at `path` and compares it with the local dataset `own`.
+/// Opens the dataset at `path` and compares it with the local dataset `local`.
 ///
 /// # Errors
 /// [`Kind::Damaged`] when rows or bytes differ; when it can't be opened.
 pub(super) fn open_published(
     path: &Path,
-    own: &dyn ContainerReader,
+    local: &dyn ContainerReader,
     ctx: &JobContext,
 ) -> Result<OpenedPublication> {
     ctx.stage(tr!("Opening it from there"), None);
-    let (before, started) = (traffic_here(), Instant::now());
+    let (before, started) = (job_traffic(), Instant::now());
     let reader = container::open(path, ctx)?;
     let rows: Vec<u64> = (0..reader.levels().count())
         .map(|level| reader.levels().rows(level) as u64)
         .collect();
-    let (after, seconds) = (traffic_here(), started.elapsed().as_secs_f64());
-    let wanted: Vec<u64> = (0..own.levels().count())
-        .map(|level| own.levels().rows(level) as u64)
+    let (after, seconds) = (job_traffic(), started.elapsed().as_secs_f64());
+    let wanted: Vec<u64> = (0..local.levels().count())
+        .map(|level| local.levels().rows(level) as u64)
         .collect();
     if rows != wanted {
         return Err(differs_error(
             path,
-            &format!("its levels have {rows:?} rows, those of the dataset here {wanted:?}"),
+            &format!("its levels have {rows:?} rows, those of the local dataset {wanted:?}"),
         ));
     }
-    let (compared, compared_bytes) = compare(path, reader.as_ref(), own, ctx)?;
-    let all = traffic_here();
+    let (compared, compared_bytes) = compare_samples(path, reader.as_ref(), local, ctx)?;
+    let all = job_traffic();
     Ok(OpenedPublication {
         path: path.to_owned(),
         requests: after.requests.saturating_sub(before.requests),
@@ -83,7 +83,7 @@ pub(super) fn open_published(
 }
 
 /// Traffic of the current job.
-fn traffic_here() -> ActionTraffic {
+fn job_traffic() -> ActionTraffic {
     traffic_of(jobs::current().map(|job| job.id))
 }
 
@@ -99,14 +99,14 @@ fn differs_error(path: &Path, what: &str) -> Error {
     )
 }
 
-/// Compares random samples; returns the number of samples and of bytes.
-fn compare(
+/// Compares random samples; returns how many samples and bytes were compared.
+fn compare_samples(
     path: &Path,
     published: &dyn ContainerReader,
-    own: &dyn ContainerReader,
+    local: &dyn ContainerReader,
     ctx: &JobContext,
 ) -> Result<(u64, u64)> {
-    let tree = own.levels().skeleton(ctx)?;
+    let tree = local.levels().skeleton(ctx)?;
     let mut files: Vec<(usize, u32)> = Vec::new();
     for (number, level) in tree.levels.iter().enumerate() {
         files.extend(
@@ -120,10 +120,10 @@ fn compare(
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64);
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let count = files.len().min(SAMPLES);
-    for place in 0..count {
-        let other = place + (random.next_u64() % (files.len() - place) as u64) as usize;
-        files.swap(place, other);
+    let count = files.len().min(COMPARED_SAMPLES_MAX);
+    for index in 0..count {
+        let other = index + (random.next_u64() % (files.len() - index) as u64) as usize;
+        files.swap(index, other);
     }
     files.truncate(count);
     ctx.stage(tr!("Comparing"), Some(count as u64));
@@ -131,8 +131,8 @@ fn compare(
     for (level, row) in files {
         ctx.check()?;
         let (one, other) = (
-            first_bytes(published, level, row)?,
-            first_bytes(own, level, row)?,
+            read_first_bytes(published, level, row)?,
+            read_first_bytes(local, level, row)?,
         );
         if one != other {
             return Err(differs_error(
@@ -146,8 +146,8 @@ fn compare(
     Ok((count as u64, bytes))
 }
 
-/// Length of a sample in bytes, and at most its first [`BYTES`].
-fn first_bytes(
+/// Length of a sample in bytes, and at most its first [`COMPARED_BYTES_MAX`].
+fn read_first_bytes(
     reader: &dyn ContainerReader,
     level: usize,
     row: u32,
@@ -156,13 +156,5 @@ fn first_bytes(
     if size == 0 {
         return Ok((0, bytes::Bytes::new()));
     }
-    let offset = if let AssetPath::Range { offset, .. } = &asset {
-        *offset
-    } else {
-        0
-    };
-    Ok((
-        size,
-        ByteSource::open_for(&asset)?.read(offset, size.min(BYTES))?,
-    ))
+    Ok((size, read_asset_start(&asset, COMPARED_BYTES_MAX)?))
 }

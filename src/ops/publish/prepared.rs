@@ -106,7 +106,7 @@ impl<'a> PreparedPublication<'a> {
         let data = contents.data.iter().map(|file| file.name.clone());
         let documents = documents::NAMES
             .iter()
-            .chain(request.layout.own_documents())
+            .chain(request.layout.extra_documents())
             .map(|name| (*name).to_owned());
         match contents.has_parts || !contents.first_read.is_empty() {
             true => names.extend(data.chain(documents)),
@@ -249,7 +249,7 @@ impl<'a> PreparedPublication<'a> {
         }
         let documents = documents::NAMES
             .iter()
-            .chain(self.request.layout.own_documents());
+            .chain(self.request.layout.extra_documents());
         files.extend(documents.map(|name| PlannedFiles {
             name: (*name).to_owned(),
             files: 1,

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::check::CheckKind;
 use crate::model::Address;
 
-/// Checks of private texts.
+/// The checks that private texts can fail.
 pub(super) const KINDS: [CheckKind; 5] = [
     CheckKind::Paths,
     CheckKind::UserNames,
@@ -17,7 +17,7 @@ pub(super) const KINDS: [CheckKind; 5] = [
 ];
 
 /// Login names that identify no person.
-const COMMON: [&str; 15] = [
+const COMMON_LOGINS: [&str; 15] = [
     "root",
     "user",
     "admin",
@@ -45,7 +45,8 @@ const PATHS: &str = concat!(
     r#"|(?:^|[\s"'=(,;>|/])[A-Za-z]:\\[^\\\s]|(?:^|[\s"'=(,;>|])[A-Za-z]:/[^/\s]"#,
     r#"|(?:^|[\s"'=(,;>|])\\\\[A-Za-z0-9._-]+\\|file://|(?:^|[\s"'=(,;:>|])~/\S"#
 );
-/// Keys and tokens with a form of their own, and passwords in addresses.
+/// Keys and tokens that are recognised by their form, keys and passwords behind their names, and
+/// passwords in addresses.
 const KEYS: &str = concat!(
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bhf_[A-Za-z0-9]{30,}\b|\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{40,}",
     r"|\bglpat-[A-Za-z0-9_-]{20,}|\bxox[abprs]-[A-Za-z0-9-]{10,}|\bAIza[A-Za-z0-9_-]{35}|\bsk-[A-Za-z0-9_-]{32,}",
@@ -84,12 +85,15 @@ impl PrivatePatterns {
     /// True for a link into a private network.
     fn is_private_link(&self, link: &str) -> bool {
         let address = Address::parse(link).filter(Address::is_web);
-        address.is_some_and(|it| self.private_hosts.is_match(&it.authority.to_lowercase()))
+        address.is_some_and(|address| {
+            self.private_hosts
+                .is_match(&address.authority.to_lowercase())
+        })
     }
 }
 
 /// The text without leading `/vsi…/` prefixes of GDAL, which look like absolute paths.
-fn without_vsi(text: &str) -> &str {
+fn strip_vsi_prefixes(text: &str) -> &str {
     let mut rest = text;
     while let Some((prefix, below)) = rest
         .strip_prefix("/vsi")
@@ -109,7 +113,7 @@ fn without_vsi(text: &str) -> &str {
 /// Searches texts for private content, with the login name of the user.
 pub(super) struct PrivateText {
     user: Option<Regex>,
-    /// A test checks that all patterns compile.
+    /// `None` if a pattern does not compile, which a test excludes.
     patterns: Option<PrivatePatterns>,
 }
 
@@ -127,7 +131,7 @@ impl PrivateText {
     fn new(user: Option<&str>) -> Self {
         let known = user.map(str::trim).filter(|user| {
             user.chars().count() >= LOGIN_MIN
-                && !COMMON.contains(&user.to_lowercase().as_str())
+                && !COMMON_LOGINS.contains(&user.to_lowercase().as_str())
                 && !user.contains(char::is_whitespace)
         });
         // Not within a longer word: no letter or digit before or after it.
@@ -150,7 +154,7 @@ impl PrivateText {
         let Some(patterns) = &self.patterns else {
             return found;
         };
-        if may_have(b"/\\") && patterns.paths.is_match(without_vsi(text)) {
+        if may_have(b"/\\") && patterns.paths.is_match(strip_vsi_prefixes(text)) {
             found.push(CheckKind::Paths);
         }
         if self.user.as_ref().is_some_and(|user| user.is_match(text)) {
@@ -162,16 +166,17 @@ impl PrivateText {
         } else {
             Vec::new()
         };
-        let signed = |link: &str| {
+        let has_secret = |link: &str| {
             Address::parse(link).is_some_and(|address| address.without_secret().1.is_some())
         };
-        if patterns.keys.is_match(text) || links.iter().copied().any(signed) {
+        if patterns.keys.is_match(text) || links.iter().copied().any(has_secret) {
             found.push(CheckKind::Credentials);
         }
         let is_private = |link| patterns.is_private_link(link);
         if links.iter().copied().any(is_private) {
             found.push(CheckKind::PrivateLinks);
         }
+        // The password of an address looks as an e-mail address does: `me:secret@host.org`.
         if may_have(b"@")
             && patterns.emails.is_match(text)
             && !found.contains(&CheckKind::Credentials)
@@ -259,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn names_private_servers_and_addresses_of_people_are_found() {
+    fn user_names_private_servers_and_email_addresses_are_found() {
         assert_eq!(found("labelled by jdoe"), [CheckKind::UserNames]);
         assert_eq!(found("jdoes and mjdoe"), []);
         assert_eq!(

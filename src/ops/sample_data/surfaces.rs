@@ -2,7 +2,7 @@
 
 use super::noise::{SIZE, hash_place, noise};
 use super::scenes::{Landscape, SampleScene};
-use super::terrain::{Courses, Terrain};
+use super::terrain::{RowWaters, Terrain};
 
 /// Reflectance × 10 000 of blue, green, red and near infrared.
 type Reflectance = [f64; 4];
@@ -65,7 +65,7 @@ struct Pixel<'a> {
     grain: f64,
     slope: f64,
     height: f64,
-    row: &'a Courses,
+    row: &'a RowWaters,
     /// The row where the sea begins below a delta.
     sea: f64,
 }

@@ -3,14 +3,14 @@
 use super::noise::{PIXEL, SIZE, noise};
 use super::scenes::{Landscape, SampleScene};
 
-/// Height of the sun: sine and cosine of its elevation of 38 degrees.
-const SUN: [f64; 2] = [0.6157, 0.788];
+/// Sine and cosine of the elevation of the sun, 38 degrees.
+const SUN_ELEVATION: [f64; 2] = [0.6157, 0.788];
 /// Direction to the sun in columns and rows: from the south-east, as in the morning when satellites
 /// pass.
-const SUN_AT: [f64; 2] = [0.5, 0.866];
+const SUN_DIRECTION: [f64; 2] = [0.5, 0.866];
 
-/// What belongs to a place and no date: heights, light, and the noise that more than one surface
-/// needs.
+/// What is the same on all dates, except for clouds: heights, light, and the noise that more than
+/// one surface needs.
 pub struct Terrain {
     /// Metres above the sea, row by row.
     pub heights: Vec<f64>,
@@ -24,23 +24,23 @@ pub struct Terrain {
     pub slope: Vec<f64>,
     /// How much of the sky over a pixel is cloud on the second date: 0..1.
     pub clouds: Vec<f64>,
-    /// What runs through each row.
-    pub rows: Vec<Courses>,
-    /// The row where the sea begins below a delta, as part of the scene, for each column.
+    /// The rivers and shores of each row.
+    pub rows: Vec<RowWaters>,
+    /// For each column the y in the drawing, 0 to 1, where the sea begins below a delta.
     pub sea: Vec<f64>,
 }
 
-/// Rivers and shores along a row, as columns of the drawing.
-pub struct Courses {
+/// Rivers and shores of a row, as x in the drawing, 0 to 1.
+pub struct RowWaters {
     /// The middle of the river.
     pub river: f64,
-    /// Where the sea ends.
+    /// Where the sea ends and the land begins.
     pub shore: f64,
-    /// The channels of a delta, and half of their width.
+    /// Middle and half of the width of each channel of a delta.
     pub channels: [[f64; 2]; 3],
 }
 
-impl Courses {
+impl RowWaters {
     fn at_row(scene: &SampleScene, row: usize) -> Self {
         let [_, y] = scene.place(0, row);
         Self {
@@ -51,7 +51,7 @@ impl Courses {
     }
 }
 
-/// The places of all pixels, row by row.
+/// The places in the drawing of all pixels, row by row.
 fn list_places(scene: &SampleScene) -> impl Iterator<Item = [f64; 2]> {
     (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE))
 }
@@ -67,7 +67,7 @@ impl Terrain {
     /// The terrain of a scene.
     pub fn for_scene(scene: &SampleScene) -> Self {
         let smooth = |layer, scale| draw_noise(scene, layer, scale);
-        let rows: Vec<Courses> = (0..SIZE).map(|row| Courses::at_row(scene, row)).collect();
+        let rows: Vec<RowWaters> = (0..SIZE).map(|row| RowWaters::at_row(scene, row)).collect();
         let relief = smooth(11, 5.0);
         let heights: Vec<f64> = list_places(scene)
             .enumerate()
@@ -105,7 +105,7 @@ fn cloud(scene: &SampleScene, [x, y]: [f64; 2]) -> f64 {
 }
 
 /// Metres above the sea at a place of the unit square.
-fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> f64 {
+fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &RowWaters, relief: f64) -> f64 {
     let ridge = |scale| draw_ridge(scene, [x, y], scale);
     match scene.landscape {
         Landscape::Mountains => 900.0 + 1_150.0 * ridge(2.1).powi(3) + 90.0 * relief,
@@ -123,7 +123,7 @@ fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> 
 
 /// Noise with sharp crests, from 0 to 1.
 fn draw_ridge(scene: &SampleScene, [x, y]: [f64; 2], scale: f64) -> f64 {
-    // Turned and bent, since the noise runs along rows and columns.
+    // Turned and bent, because the noise has a grid along rows and columns.
     let (sine, cosine) = (0.4 + f64::from(scene.seed % 9) * 0.3).sin_cos();
     let bend = 0.22 * noise(scene.seed.wrapping_add(8), x * 3.0, y * 3.0);
     let [along, across] = [x * cosine - y * sine + bend, x * sine + y * cosine - bend];
@@ -135,7 +135,7 @@ fn light(heights: &[f64], column: usize, row: usize) -> f64 {
     let at = |column: usize, row: usize| heights[row.min(SIZE - 1) * SIZE + column.min(SIZE - 1)];
     let east = (at(column + 1, row) - at(column.saturating_sub(1), row)) / (2.0 * PIXEL);
     let south = (at(column, row + 1) - at(column, row.saturating_sub(1))) / (2.0 * PIXEL);
-    let [sine, cosine] = SUN;
-    let facing = sine - cosine * (east * SUN_AT[0] + south * SUN_AT[1]);
+    let [sine, cosine] = SUN_ELEVATION;
+    let facing = sine - cosine * (east * SUN_DIRECTION[0] + south * SUN_DIRECTION[1]);
     (facing / (1.0 + east * east + south * south).sqrt() / sine).max(0.06)
 }

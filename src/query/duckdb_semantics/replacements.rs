@@ -1,4 +1,4 @@
-//! What is replaced before the parts of an expression are rewritten: operators that are called by
+//! Replacements in an expression before its parts are rewritten: operators that are called by
 //! name, `try(…)`, lists of tuples.
 
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use crate::query::function_names::OPERATORS;
 use crate::query::syntax_walk::visit_expressions_mut;
 use crate::query::text_patterns::text_of;
 
-/// Fewest tuples that are searched as one list: comparisons of a few take less time.
+/// Minimum number of tuples that are searched as one list; fewer are compared faster one by one.
 const TUPLES_MIN: usize = 32;
 /// Most lists that `list_zip` takes.
 const ZIPPED_MAX: usize = 16;
@@ -42,8 +42,8 @@ const JSON_READERS: [&str; 14] = [
 ];
 
 impl ExpressionRewrite<'_, '_> {
-    /// Gives written decimal numbers that become texts their digits: `'a' || 1.50`,
-    /// `coalesce(NULL, 1.10)::VARCHAR`.
+    /// Replaces decimal literals that are converted to text, so that the text has their digits:
+    /// `'a' || 1.50`, `coalesce(NULL, 1.10)::VARCHAR`.
     pub(super) fn spell_written_decimals(&self, expr: &mut Expr) {
         match expr {
             Expr::Cast {
@@ -81,9 +81,9 @@ impl ExpressionRewrite<'_, '_> {
         }
     }
 
-    /// Makes the texts null that a result or a condition of CASE reads, in the rows that have
-    /// another result: the engine computes each for all rows, and stops at a text that is no number
-    /// or no JSON.
+    /// The engine computes every condition and result of CASE for all rows, and fails at a text
+    /// that is not a number or not JSON. So the texts that a condition or a result reads become
+    /// null in the rows that CASE decides otherwise.
     pub(super) fn guard_results(&self, expr: &mut Expr) {
         if !self.reads_text(expr) {
             return;
@@ -97,24 +97,24 @@ impl ExpressionRewrite<'_, '_> {
         else {
             return;
         };
-        let mut plain = Vec::with_capacity(conditions.len());
+        let mut reads_no_text = Vec::with_capacity(conditions.len());
         for when in conditions.iter() {
-            plain.push(!self.reads_text(&when.condition));
+            reads_no_text.push(!self.reads_text(&when.condition));
         }
         for (at, when) in conditions.iter_mut().enumerate() {
-            let rest = |text: Expr| value_in_rows(&case, &plain, at, false, text);
+            let rest = |text: Expr| null_in_decided_rows(&case, &reads_no_text, at, false, text);
             self.guard_texts(&mut when.condition, rest);
-            let own = |text: Expr| value_in_rows(&case, &plain, at, true, text);
+            let own = |text: Expr| null_in_decided_rows(&case, &reads_no_text, at, true, text);
             self.guard_texts(&mut when.result, own);
         }
         if let Some(result) = else_result {
             let at = conditions.len();
-            let rest = |text: Expr| value_in_rows(&case, &plain, at, false, text);
+            let rest = |text: Expr| null_in_decided_rows(&case, &reads_no_text, at, false, text);
             self.guard_texts(result, rest);
         }
     }
 
-    /// Replaces `if(condition, a, b)` by CASE where it reads texts.
+    /// Replaces `if(condition, a, b)` by CASE, for [`Self::guard_results`], where it reads texts.
     pub(super) fn replace_if(&self, expr: &mut Expr) {
         if let Expr::Function(function) = &*expr
             && name_of(function) == "if"
@@ -143,8 +143,8 @@ impl ExpressionRewrite<'_, '_> {
         });
     }
 
-    /// The text that a cast, an arrow or a function of JSON reads, which stop at texts that they
-    /// can't read; `None` for others, for constants, and for a text that CASE chooses.
+    /// The argument of a cast, a JSON arrow or a JSON function, which fails for some texts; `None`
+    /// for other expressions, and when the argument is not a text, is constant, or is a CASE.
     fn read_text<'e>(&self, part: &'e mut Expr) -> Option<&'e mut Expr> {
         let text = match part {
             Expr::Cast {
@@ -184,8 +184,8 @@ impl ExpressionRewrite<'_, '_> {
         is_text.then_some(text)
     }
 
-    /// Replaces `(a, b) IN ((1, 2), (3, 4))` by a search in one list, which has the structs of all
-    /// rows; a comparison with each of them would take as long as there are.
+    /// Replaces `(a, b) IN ((1, 2), (3, 4))` by a search in one list of structs; comparisons with
+    /// each tuple would take time in proportion to their number.
     pub(super) fn replace_tuple_list(&self, expr: &mut Expr) -> Result<(), Box<Error>> {
         let Expr::InList {
             expr: value,
@@ -233,10 +233,16 @@ impl ExpressionRewrite<'_, '_> {
     }
 }
 
-/// A value in the rows that have none of the results of CASE before a place, and with `takes_own`
-/// its result; null in others. Only conditions that are plain count, which stop at no text: a row
-/// can keep its value without need.
-fn value_in_rows(case: &Expr, plain: &[bool], at: usize, takes_own: bool, value: Expr) -> Expr {
+/// `value` as a CASE that is null in the rows where a condition before `at` is true, and with
+/// `takes_own` in those where the condition `at` is not. Conditions that read a text are left out,
+/// because they could fail: some rows keep a value that is not used.
+fn null_in_decided_rows(
+    case: &Expr,
+    reads_no_text: &[bool],
+    at: usize,
+    takes_own: bool,
+    value: Expr,
+) -> Expr {
     let mut chosen = case.clone();
     let Expr::Case {
         conditions,
@@ -247,8 +253,8 @@ fn value_in_rows(case: &Expr, plain: &[bool], at: usize, takes_own: bool, value:
         return value;
     };
     let mut kept = Vec::new();
-    for (when, is_plain) in conditions.iter().take(at).zip(plain) {
-        if *is_plain {
+    for (when, is_safe) in conditions.iter().take(at).zip(reads_no_text) {
+        if *is_safe {
             kept.push(CaseWhen {
                 condition: when.condition.clone(),
                 result: Expr::value(Value::Null),
@@ -257,7 +263,7 @@ fn value_in_rows(case: &Expr, plain: &[bool], at: usize, takes_own: bool, value:
     }
     let own = conditions
         .get(at)
-        .filter(|_| takes_own && plain.get(at) == Some(&true));
+        .filter(|_| takes_own && reads_no_text.get(at) == Some(&true));
     match own {
         Some(own) => {
             kept.push(CaseWhen {
@@ -273,8 +279,8 @@ fn value_in_rows(case: &Expr, plain: &[bool], at: usize, takes_own: bool, value:
     chosen
 }
 
-/// A decimal number that becomes a text here, with the digits that it has in DuckDB; that of a
-/// fraction has no zeros behind the others.
+/// Replaces a decimal number that is converted to text: a literal by its digits, as a text; another
+/// expression of literals by a cast to the decimal type that it has in DuckDB.
 fn spell_decimal(value: &mut Expr) {
     if let Some(digits) = written_decimal(value) {
         *value = literal(&digits);
@@ -301,7 +307,7 @@ fn cast_to_decimal(value: Expr, to: DecimalWidth) -> Expr {
     expression(&template, vec![value])
 }
 
-/// True for texts alone, and for whole numbers of BIGINT alone.
+/// True when all values are text literals, or all are BIGINT literals.
 fn are_of_one_kind(values: &[Expr]) -> bool {
     values.iter().all(is_text_literal) || values.iter().all(is_whole_literal)
 }
@@ -313,7 +319,7 @@ fn is_text_literal(expr: &Expr) -> bool {
     }
 }
 
-/// True for a whole number of BIGINT.
+/// True for a whole number that fits BIGINT.
 fn is_whole_literal(expr: &Expr) -> bool {
     match strip_parentheses(expr) {
         Expr::Value(literal) => match &literal.value {
@@ -338,8 +344,8 @@ pub(super) fn replace_operator_call(expr: &mut Expr) {
     }
 }
 
-/// Replaces `typeof(…)` of written decimal numbers and of null, which have other types in the
-/// engine.
+/// Replaces `typeof(…)` of decimal literals and of null by the type that DuckDB gives them; the
+/// engine has other types.
 pub(super) fn replace_typeof(expr: &mut Expr) {
     if let Expr::Function(function) = &*expr
         && name_of(function) == "typeof"
@@ -360,8 +366,8 @@ pub(super) fn replace_try(expr: &mut Expr) {
     }
 }
 
-/// The value of `try(…)`: its casts give null for what they can't convert, its logarithms and
-/// roots for numbers that have none.
+/// The argument of `try(…)`, changed so that casts give null for what they can't convert, and
+/// logarithms, roots and arcs for numbers that have none.
 fn without_failures(expr: &Expr) -> Expr {
     let mut expr = expr.clone();
     let _ = visit_expressions_mut(&mut expr, |part| {

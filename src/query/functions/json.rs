@@ -5,7 +5,7 @@ use serde::Serialize as _;
 use serde_json::Value as Json;
 
 use super::json_paths::{all_at_path, at_path};
-use super::json_rows::{list_nodes, list_of_nodes};
+use super::json_rows::{list_nodes, type_of_node_list};
 use super::json_shapes::{contains_json, describe_structure, merge_patch, parse_json, type_of};
 use super::{
     ScalarFunction, list_of_texts, of_texts, scalar, text, text_lists_column, texts_column, truth,
@@ -56,10 +56,10 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
         })?))
     }),
     scalar("json_merge_patch", (2, ARGUMENTS_MAX), text, merge_patches),
-    scalar("json_each_rows", (1, 2), list_of_nodes, |columns| {
+    scalar("json_each_rows", (1, 2), type_of_node_list, |columns| {
         list_nodes(columns, false)
     }),
-    scalar("json_tree_rows", (1, 2), list_of_nodes, |columns| {
+    scalar("json_tree_rows", (1, 2), type_of_node_list, |columns| {
         list_nodes(columns, true)
     }),
     scalar("json_value", (2, 2), text_of_paths, |columns| {

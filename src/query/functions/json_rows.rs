@@ -7,7 +7,7 @@ use super::json_paths::at_path;
 use super::json_shapes::{parse_json, type_of};
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
 
-/// Columns of the rows.
+/// Names of the columns.
 pub(in crate::query) const JSON_COLUMNS: [&str; 8] = [
     "key", "value", "type", "atom", "id", "parent", "fullkey", "path",
 ];
@@ -25,17 +25,18 @@ struct JsonNodeColumns {
     paths: Vec<String>,
 }
 
-/// Where a value is within its document.
+/// Where a value is within its document: the columns that do not depend on the value.
 struct JsonPosition {
     key: Option<String>,
-    /// Number of the value; keys and values are numbered in turn.
+    /// Number of the value in the order of the text, in which keys have numbers, too.
     id: u64,
     parent: Option<u64>,
     full_key: String,
     path: String,
 }
 
-pub(super) fn list_of_nodes(_: &[DataType]) -> PolarsResult<DataType> {
+/// The type of what [`list_nodes`] gives.
+pub(super) fn type_of_node_list(_: &[DataType]) -> PolarsResult<DataType> {
     let dtypes = JSON_COLUMNS.map(|name| match name {
         "id" | "parent" => DataType::UInt64,
         _ => DataType::String,
@@ -45,7 +46,8 @@ pub(super) fn list_of_nodes(_: &[DataType]) -> PolarsResult<DataType> {
     Ok(DataType::List(Box::new(DataType::Struct(fields.collect()))))
 }
 
-/// The values directly within each document, or all of them with itself, as a list of structs.
+/// For each document a list of structs: of the values directly within the value at the path, or
+/// with `is_deep` of that value and all values within it.
 pub(super) fn list_nodes(columns: &[Column], is_deep: bool) -> PolarsResult<Column> {
     let texts = columns
         .iter()
@@ -76,7 +78,7 @@ pub(super) fn list_nodes(columns: &[Column], is_deep: bool) -> PolarsResult<Colu
             };
             let position = JsonPosition {
                 key: None,
-                id: find_number(&root, json, 0).unwrap_or(0),
+                id: find_id(&root, json, 0).unwrap_or(0),
                 parent: None,
                 full_key: path.clone(),
                 path,
@@ -106,7 +108,7 @@ impl JsonNodeColumns {
         self.paths.push(position.path.clone());
     }
 
-    /// The members of a value; the value itself when it has none.
+    /// The members of an object or an array; of another value the value itself.
     fn push_members(&mut self, json: &Json, position: JsonPosition) {
         if !json.is_array() && !json.is_object() {
             self.push(json, &position);
@@ -142,7 +144,7 @@ impl JsonNodeColumns {
 }
 
 impl JsonPosition {
-    /// Where a field or an element of the value is.
+    /// The position of a field or an element of the value.
     fn member(&self, key: String, full_key: String, id: u64) -> Self {
         Self {
             key: Some(key),
@@ -164,14 +166,14 @@ fn members_of<'j>(json: &'j Json, position: &JsonPosition) -> Vec<(&'j Json, Jso
                 let full_key = format!("{}.{name}", position.full_key);
                 let member = position.member(name.clone(), full_key, next + 1);
                 members.push((value, member));
-                next += 1 + count_numbers(value);
+                next += 1 + count_ids(value);
             }
         }
         Json::Array(items) => {
             for (at, value) in items.iter().enumerate() {
                 let full_key = format!("{}[{at}]", position.full_key);
                 members.push((value, position.member(at.to_string(), full_key, next)));
-                next += count_numbers(value);
+                next += count_ids(value);
             }
         }
         _ => {}
@@ -179,36 +181,36 @@ fn members_of<'j>(json: &'j Json, position: &JsonPosition) -> Vec<(&'j Json, Jso
     members
 }
 
-/// How many keys and values a value has, itself included.
-fn count_numbers(json: &Json) -> u64 {
+/// The number of ids that a value takes: one for itself, and those of keys and values within it.
+fn count_ids(json: &Json) -> u64 {
     match json {
         Json::Object(fields) => {
             1 + fields
                 .values()
-                .map(|value| 1 + count_numbers(value))
+                .map(|value| 1 + count_ids(value))
                 .sum::<u64>()
         }
-        Json::Array(items) => 1 + items.iter().map(count_numbers).sum::<u64>(),
+        Json::Array(items) => 1 + items.iter().map(count_ids).sum::<u64>(),
         _ => 1,
     }
 }
 
-/// The number of a value within another one, which has the number `id`.
-fn find_number(json: &Json, wanted: &Json, id: u64) -> Option<u64> {
+/// The id of the value `wanted` within `json`, which has the id `id`.
+fn find_id(json: &Json, wanted: &Json, id: u64) -> Option<u64> {
     if std::ptr::eq(json, wanted) {
         return Some(id);
     }
     let mut next = id + 1;
-    let (values, of_key): (Vec<&Json>, u64) = match json {
+    let (values, ids_of_key): (Vec<&Json>, u64) = match json {
         Json::Object(fields) => (fields.values().collect(), 1),
         Json::Array(items) => (items.iter().collect(), 0),
         _ => return None,
     };
     for value in values {
-        if let Some(found) = find_number(value, wanted, next + of_key) {
+        if let Some(found) = find_id(value, wanted, next + ids_of_key) {
             return Some(found);
         }
-        next += of_key + count_numbers(value);
+        next += ids_of_key + count_ids(value);
     }
     None
 }

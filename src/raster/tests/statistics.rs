@@ -4,7 +4,7 @@
 use super::*;
 use crate::raster::{NewRaster, Samples, write_geotiff};
 
-fn written(raster: &NewRaster) -> (tempfile::TempDir, RasterSource) {
+fn write_raster_file(raster: &NewRaster) -> (tempfile::TempDir, RasterSource) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.tif");
     write_geotiff(&path, raster).expect("writes");
@@ -28,7 +28,8 @@ fn noise(count: usize) -> impl Iterator<Item = u32> {
     })
 }
 
-fn naive(mut values: Vec<f64>, percents: &[f64]) -> BandSummary {
+/// The statistics of values, computed from all of them, sorted.
+fn summarize_directly(mut values: Vec<f64>, percents: &[f64]) -> BandSummary {
     values.sort_unstable_by(f64::total_cmp);
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
@@ -54,6 +55,7 @@ fn naive(mut values: Vec<f64>, percents: &[f64]) -> BandSummary {
     }
 }
 
+/// Expects the same numbers, but for rounding.
 fn expect_like(found: &BandSummary, expected: &BandSummary) {
     let numbers = |s: &BandSummary| {
         [
@@ -85,8 +87,8 @@ fn every_type_is_exact() {
         Samples::F32(noise(n).map(|v| v as f32 / 1e3 - 5e3).collect()),
         Samples::F64(noise(n).map(|v| f64::from(v) * 1e-9 + 1e6).collect()),
     ] {
-        let expected = naive((0..n).map(|i| samples.get(i)).collect(), &PERCENTS);
-        let (_folder, asset) = written(&NewRaster {
+        let expected = summarize_directly((0..n).map(|i| samples.get(i)).collect(), &PERCENTS);
+        let (_folder, asset) = write_raster_file(&NewRaster {
             width,
             height,
             bands: vec![samples.clone(), samples],
@@ -135,7 +137,7 @@ fn extremes_of_long_integers_are_exact() {
         ),
         (Samples::U16(vec![9, 3, 4, 65_535]), [3, 65_535]),
     ] {
-        let (_folder, asset) = written(&NewRaster {
+        let (_folder, asset) = write_raster_file(&NewRaster {
             width: 4,
             height: 1,
             bands: vec![samples],
@@ -148,8 +150,8 @@ fn extremes_of_long_integers_are_exact() {
             .expect("has data");
         assert_eq!(summary.range, range.map(PixelNumber::Integer));
     }
-    // A nodata value that is not a double leaves its neighbours in.
-    let (_folder, asset) = written(&NewRaster {
+    // A nodata value that no double can be does not exclude the values beside it.
+    let (_folder, asset) = write_raster_file(&NewRaster {
         width: 4,
         height: 1,
         bands: vec![longs],
@@ -181,7 +183,7 @@ fn extremes_of_long_integers_are_exact() {
 fn missing_data_does_not_count() {
     let values: Vec<f32> = vec![f32::NAN, -9999.0, 1.0, 2.0, 3.0, f32::INFINITY];
     let bands = vec![Samples::F32(values)];
-    let (_folder, asset) = written(&NewRaster {
+    let (_folder, asset) = write_raster_file(&NewRaster {
         width: 6,
         height: 1,
         bands,
@@ -204,7 +206,7 @@ fn missing_data_does_not_count() {
     );
     assert_eq!(summary.valid_percent, 50.0);
     let bands = vec![Samples::U16(vec![7, 7, 7, 7])];
-    let (_folder, asset) = written(&NewRaster {
+    let (_folder, asset) = write_raster_file(&NewRaster {
         width: 4,
         height: 1,
         bands,
@@ -221,13 +223,13 @@ fn missing_data_does_not_count() {
 }
 
 #[test]
-fn what_does_not_fit_is_selected_by_reading_again() {
+fn percentiles_of_values_that_do_not_fit_in_memory_are_found_by_reading_again() {
     let (width, height) = (120, 90);
     let values: Vec<f64> = noise(width * height)
         .map(|v| (f64::from(v) - 8e6) * 1.5e-3)
         .collect();
     let bands = vec![Samples::F64(values.clone())];
-    let (_folder, asset) = written(&NewRaster {
+    let (_folder, asset) = write_raster_file(&NewRaster {
         width,
         height,
         bands,
@@ -254,13 +256,13 @@ fn what_does_not_fit_is_selected_by_reading_again() {
         .summary(0, &PERCENTS, &ctx())
         .expect("works")
         .expect("has data");
-    expect_like(&found, &naive(values, &PERCENTS));
+    expect_like(&found, &summarize_directly(values, &PERCENTS));
 }
 
 #[test]
 fn bins_and_classes_count_the_largest_value() {
     let bands = vec![Samples::U8(vec![0, 0, 1, 2, 2, 2, 4, 9])];
-    let (_folder, asset) = written(&NewRaster {
+    let (_folder, asset) = write_raster_file(&NewRaster {
         width: 8,
         height: 1,
         bands,
@@ -281,7 +283,7 @@ fn bins_and_classes_count_the_largest_value() {
 #[test]
 fn no_file_appears_beside_the_input() {
     let bands = vec![Samples::U8(vec![1; 64])];
-    let (folder, asset) = written(&NewRaster {
+    let (folder, asset) = write_raster_file(&NewRaster {
         width: 8,
         height: 8,
         bands,

@@ -1,4 +1,5 @@
-//! Checksums of a part, computed beside the requests: those of several parts at once.
+//! Checksums of a part, computed on threads beside those of the requests, so that those of several
+//! parts are computed at the same time.
 
 use bytes::Bytes;
 use md5::{Digest, Md5};
@@ -6,11 +7,12 @@ use md5::{Digest, Md5};
 use super::object::{Checksum, Sha256Sum};
 use super::request::Refusal;
 
-/// Below this many bytes a checksum takes less time than handing it to another thread.
-const AT_ONCE_MAX: usize = 16 << 10;
+/// Maximum bytes of a part whose checksum is computed on the same thread: the change to another
+/// thread would take longer.
+const SAME_THREAD_MAX: usize = 16 << 10;
 
-/// The checksums of a part that its request needs. Computing one takes as long as a fast network
-/// takes for the part, so none is computed that is not needed.
+/// The checksums of a part that its request needs; others are not computed, as each takes as long
+/// as a fast network takes to send the part.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PartSums {
     pub(super) md5: Option<Checksum>,
@@ -18,13 +20,13 @@ pub(super) struct PartSums {
 }
 
 impl PartSums {
-    /// Computes the checksums that are asked for.
+    /// Computes MD5 and SHA-256 as far as they are requested.
     pub(super) async fn compute_sums(
         bytes: &Bytes,
         md5: bool,
         sha256: bool,
     ) -> Result<Self, Refusal> {
-        if bytes.len() <= AT_ONCE_MAX {
+        if bytes.len() <= SAME_THREAD_MAX {
             return Ok(Self::of_bytes(bytes, md5, sha256));
         }
         let bytes = bytes.clone();
@@ -40,7 +42,7 @@ impl PartSums {
         }
     }
 
-    /// MD5 of the part, computed where it was not yet.
+    /// MD5 of the part; computes it if it is not known.
     pub(super) async fn md5(&self, bytes: &Bytes) -> Result<Checksum, Refusal> {
         match self.md5 {
             Some(md5) => Ok(md5),

@@ -10,27 +10,27 @@ use std::time::{Duration, Instant};
 use super::file::Project;
 use super::file_mark::{FileMark, ProjectFile};
 use super::journal::{Journal, JournalEntry, JournalStart};
-use super::journal_files::forget;
+use super::journal_files::delete_journal;
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
 use crate::file_lock::FileLock;
 use crate::jobs::{JobContext, Jobs};
 
-/// Edits with more samples than this are not written as journal lines; the whole draft is written
-/// instead, which is shorter.
-const WEIGHT_MAX: u64 = 20_000;
+/// Maximum number of samples of an edit that is written as a line of the journal. Instead of a
+/// larger edit the whole draft is written, which is shorter.
+const LINE_SAMPLES_MAX: u64 = 20_000;
 /// Interval between checks whether the thread is alive.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Timeout of a change waiting for the previous one to be on disk, and of closing a draft waiting
-/// for the last one.
-const PATIENCE: Duration = if cfg!(test) {
+/// Maximum time that a change waits until the previous one is on disk, and that closing a draft
+/// waits for the last one.
+const WRITE_TIMEOUT: Duration = if cfg!(test) {
     Duration::from_secs(1)
 } else {
     Duration::from_secs(5)
 };
 /// A write that takes longer than this is reported.
-const SLOW: Duration = Duration::from_secs(10);
+const SLOW_WRITE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug, Default)]
 pub(in crate::studio) enum DraftOrigin {
@@ -77,10 +77,10 @@ struct SharedAutosave {
     sent: u64,
     /// Number of changes written, failed or discarded.
     written: u64,
-    /// Number of the first changes that need not be written any more, because the draft was saved
-    /// or discarded.
+    /// So many changes, counted from the first one, need not be written any more, because the draft
+    /// was saved or discarded.
     discarded: u64,
-    /// Since when a change is pending.
+    /// When the thread began to write the oldest pending change.
     since: Option<Instant>,
     path: Option<PathBuf>,
     trouble: Option<String>,
@@ -90,9 +90,9 @@ struct SharedAutosave {
 pub(in crate::studio) struct Autosave {
     sender: Sender<AutosaveMessage>,
     shared: Arc<(Mutex<SharedAutosave>, Condvar)>,
-    begun: bool,
+    has_begun: bool,
     patience: Duration,
-    /// True from the message that writing is slow to the end of the slow period.
+    /// True once it was reported that writing is slow, until it no longer is.
     has_reported_slow: Cell<bool>,
     thread: Option<std::thread::JoinHandle<()>>,
 }
@@ -112,8 +112,8 @@ impl Autosave {
         Self {
             sender,
             shared,
-            begun: false,
-            patience: PATIENCE,
+            has_begun: false,
+            patience: WRITE_TIMEOUT,
             has_reported_slow,
             thread,
         }
@@ -125,7 +125,7 @@ impl Autosave {
 
     /// True once a journal exists or is being created; [`Autosave::note`] then needs no `before`.
     pub fn has_begun(&self) -> bool {
-        self.begun
+        self.has_begun
     }
 
     /// Sets the timeout of waiting for the previous change.
@@ -181,8 +181,8 @@ impl Autosave {
         origin: &DraftOrigin,
         project: Option<ProjectFile>,
     ) {
-        let before = if self.begun { None } else { before };
-        self.begun = true;
+        let before = if self.has_begun { None } else { before };
+        self.has_begun = true;
         let note = AutosaveNote {
             change,
             before,
@@ -202,21 +202,22 @@ impl Autosave {
     /// Takes the most recent failure, or a message that writing is slow.
     pub fn take_trouble(&self) -> Option<String> {
         let mut state = self.lock_shared();
-        let slow = state.since.is_some_and(|since| since.elapsed() > SLOW);
-        // Reported once per slow period.
+        let slow = state
+            .since
+            .is_some_and(|since| since.elapsed() > SLOW_WRITE);
         let is_reported = self.has_reported_slow.replace(slow);
-        let behind = state.sent.saturating_sub(state.written);
-        state.trouble.take().or_else(|| {
-            (slow && !is_reported)
-                .then(|| format!("the disk does not answer: {behind} changes are not kept yet"))
-        })
+        let pending = state.sent.saturating_sub(state.written);
+        state
+            .trouble
+            .take()
+            .or_else(|| (slow && !is_reported).then(|| slow_write_message(pending)))
     }
 
     /// Time after which [`Autosave::take_trouble`] reports that writing is slow; `None` when no
     /// change is pending, or that was reported.
     pub fn find_time_to_slow(&self) -> Option<Duration> {
         let since = self.lock_shared().since?;
-        let left = (SLOW + POLL_INTERVAL).saturating_sub(since.elapsed());
+        let left = (SLOW_WRITE + POLL_INTERVAL).saturating_sub(since.elapsed());
         (!self.has_reported_slow.get()).then_some(left)
     }
 
@@ -228,12 +229,21 @@ impl Autosave {
     /// Deletes the journal: the draft was saved or discarded. Changes that are not written yet are
     /// not written first: a slow disk would leave a journal behind when the program ends meanwhile.
     pub fn forget(&mut self) {
-        self.begun = false;
+        self.has_begun = false;
         let mut state = self.lock_shared();
         state.discarded = state.sent;
         drop(state);
         let _ = self.sender.send(AutosaveMessage::Forget);
     }
+}
+
+fn slow_write_message(pending: u64) -> String {
+    let changes = if pending == 1 {
+        "change is"
+    } else {
+        "changes are"
+    };
+    format!("the disk does not answer: {pending} {changes} not kept yet")
 }
 
 impl Drop for Autosave {
@@ -261,7 +271,7 @@ impl PendingWrites {
 impl Drop for PendingWrites {
     fn drop(&mut self) {
         let Some(thread) = self.0.take() else { return };
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WRITE_TIMEOUT;
         while !thread.is_finished() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -281,22 +291,22 @@ fn run_autosave(
     jobs: &Jobs,
 ) {
     let mut journal: Option<Journal> = None;
-    // After a failed write the journal lacks a change, so that further lines would not apply.
-    let mut broken = false;
+    // True after a failed write: later lines would not apply, so the whole draft is written.
+    let mut lacks_change = false;
     while let Ok(message) = receiver.recv() {
         match message {
             AutosaveMessage::Forget => {
                 if let Some(journal) = journal.take() {
                     let path = journal.path().to_owned();
                     drop(journal);
-                    forget(&path);
+                    delete_journal(&path);
                 }
-                broken = false;
+                lacks_change = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
             AutosaveMessage::Supersede(older, lock) => {
-                if !broken && journal.is_some() {
-                    forget(&older);
+                if !lacks_change && journal.is_some() {
+                    delete_journal(&older);
                 }
                 drop(lock);
             }
@@ -307,12 +317,12 @@ fn run_autosave(
                 };
                 let outcome = if is_discarded {
                     Ok(())
-                } else if broken {
+                } else if lacks_change {
                     write_whole(folder, &mut journal, *note)
                 } else {
                     write_change(folder, &mut journal, *note)
                 };
-                broken = outcome.is_err();
+                lacks_change = outcome.is_err();
                 let mut state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                 state.written += 1;
                 state.since = (state.written < state.sent).then(Instant::now);
@@ -322,8 +332,8 @@ fn run_autosave(
                 }
                 drop(state);
                 shared.1.notify_all();
-                if broken {
-                    // An idle window has to say it.
+                if lacks_change {
+                    // An idle window has to report it.
                     jobs.wake();
                 }
             }
@@ -374,13 +384,13 @@ fn write_change(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote
         DraftChange::Do(edit) => (JournalEntry::Do(edit), false),
         DraftChange::Undo(_) if open.has_undo() => (JournalEntry::Undo, false),
         DraftChange::Redo(_) if open.has_redo() => (JournalEntry::Redo, false),
-        // Undo or redo beyond the journal's base is written as an edit, and steps before it can't
-        // be undone by line.
+        // A step that was applied before the journal's base was written is not in the journal: its
+        // undo or redo is written as an edit, and no step before it can be undone by a line.
         DraftChange::Undo(edit) | DraftChange::Redo(edit) => (JournalEntry::Do(edit), true),
         DraftChange::Recipe(calls) => (JournalEntry::Recipe(calls), false),
     };
     let written = match &entry {
-        JournalEntry::Do(edit) if edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX => {
+        JournalEntry::Do(edit) if edit_weight(edit, LINE_SAMPLES_MAX) > LINE_SAMPLES_MAX => {
             open.follow(&entry);
             false
         }
@@ -474,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_after_the_journal_was_made_short_can_be_restored() {
+    fn undo_of_steps_before_the_base_of_a_compacted_journal_can_be_restored() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let mut draft = Draft::new();
         let mut autosave =
@@ -533,7 +543,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_to_write_is_made_good_by_the_next_change() {
+    fn after_a_failed_write_the_next_change_writes_the_whole_draft() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let auto = folder.path().join("auto");
         // A file at the folder's path makes writes fail.
@@ -570,7 +580,7 @@ mod tests {
         change(&mut autosave, "one");
         assert!(autosave.path().is_none() && autosave.take_trouble().is_some());
         let woken = wakes.recv_timeout(MINUTE);
-        assert!(woken.is_ok(), "an idle window is to say it");
+        assert!(woken.is_ok(), "an idle window is to report it");
         std::fs::remove_file(&auto).expect("removes");
         change(&mut autosave, "two");
         change(&mut autosave, "three");
@@ -601,8 +611,8 @@ mod tests {
         let autosave = Autosave {
             sender,
             shared,
-            begun: false,
-            patience: PATIENCE,
+            has_begun: false,
+            patience: WRITE_TIMEOUT,
             has_reported_slow: Cell::new(false),
             thread: Some(thread),
         };
@@ -621,7 +631,7 @@ mod tests {
         let began = Instant::now();
         assert!(!autosave.wait_until_written(), "it is not there");
         let left = autosave.find_time_to_slow().expect("a change is pending");
-        assert!(left <= SLOW + POLL_INTERVAL);
+        assert!(left <= SLOW_WRITE + POLL_INTERVAL);
         drop(autosave);
         assert!(began.elapsed() < Duration::from_secs(20), "it ended");
         drop(answer);

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::autosave::{Autosave, DraftChange, DraftOrigin};
 use super::file::{Project, open_project, save_project, save_project_if};
 use super::file_mark::{FileMark, ProjectFile};
-use super::journal_files::{forget, hold, own_journal};
+use super::journal_files::{delete_journal, lock_existing, own_journal};
 use super::journal_reader::restore;
 use super::source_paths::real_path;
 use crate::container::is_same_file;
@@ -215,8 +215,8 @@ impl Studio {
         let label = tr!("Delete the autosaved draft");
         self.start_with_event(label, Event::DraftForgotten, move |_| {
             let journal = own_journal(folder.as_deref(), &path)?;
-            let _lock = hold(&journal)?;
-            forget(&journal);
+            let _lock = lock_existing(&journal)?;
+            delete_journal(&journal);
             Ok(journal)
         })
     }

@@ -10,7 +10,9 @@ use serde_json::Value as Json;
 
 use super::file::{Project, save_project};
 use super::file_mark::{FileMark, ProjectFile};
-use super::journal_files::{ENDING, base_name, forget, hide, lock, remove_bases};
+use super::journal_files::{
+    JOURNAL_EXTENSION, base_name, delete_journal, lock, make_base_private, remove_bases,
+};
 use super::source_paths::{ProjectFolder, real_path};
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
@@ -178,7 +180,7 @@ impl Journal {
             .unwrap_or_default();
         let mut number = time.as_millis();
         let (path, lock) = loop {
-            let path = folder.join(format!("draft-{number}.{ENDING}"));
+            let path = folder.join(format!("draft-{number}.{JOURNAL_EXTENSION}"));
             if !path.exists()
                 && let Some(lock) = lock(&path)?
             {
@@ -189,7 +191,7 @@ impl Journal {
         // A journal that is not synced is on disk all the same; the next attempt begins another
         // one.
         Self::begin_at(folder, path.clone(), lock, project, start, ctx)
-            .inspect_err(|_| forget(&path))
+            .inspect_err(|_| delete_journal(&path))
     }
 
     fn begin_at(
@@ -221,14 +223,14 @@ impl Journal {
                 // The file may be replaced; a hard link keeps this version at no cost.
                 if std::fs::hard_link(file, &base).is_err() {
                     std::fs::copy(file, &base).io_at("copy the project for autosave", file)?;
-                    hide(&base)?;
+                    make_base_private(&base)?;
                 }
                 head.base = Some(name);
                 head.folder = ProjectFolder::from_project_file(file).folder().to_owned();
             }
             JournalStart::Draft(draft) => {
                 save_project(&base, draft, ctx)?;
-                hide(&base)?;
+                make_base_private(&base)?;
                 head.base = Some(name);
                 head.id = draft.content.dataset.collection.id().to_owned();
             }
@@ -316,7 +318,7 @@ impl Journal {
         self.generation += 1;
         let name = base_name(&self.path, self.generation);
         save_project(&folder.join(&name), now, ctx)?;
-        hide(&folder.join(&name))?;
+        make_base_private(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
         let head = JournalHead {
             base: Some(name),
@@ -362,7 +364,7 @@ mod tests {
     use super::*;
     use crate::draft::Draft;
     use crate::error::Kind;
-    use crate::studio::project::journal_files::hold;
+    use crate::studio::project::journal_files::lock_existing;
     use crate::studio::project::journal_reader::restore;
 
     fn title(text: &str) -> JournalEntry {
@@ -427,7 +429,7 @@ mod tests {
                 "cut at {cut}"
             );
         }
-        forget(&path);
+        delete_journal(&path);
         assert_eq!(std::fs::read_dir(folder.path()).expect("reads").count(), 0);
     }
 
@@ -723,12 +725,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let journal = folder.path().join("draft-1.journal");
         std::fs::write(&journal, "").expect("writes");
-        let held = hold(&journal).expect("is free").expect("exists");
-        assert!(hold(&journal).is_err(), "it is held");
+        let held = lock_existing(&journal).expect("is free").expect("exists");
+        assert!(lock_existing(&journal).is_err(), "it is held");
         drop(held);
-        assert!(hold(&journal).expect("is free again").is_some());
+        assert!(lock_existing(&journal).expect("is free again").is_some());
         assert!(
-            hold(&folder.path().join("draft-2.journal"))
+            lock_existing(&folder.path().join("draft-2.journal"))
                 .expect("is no error")
                 .is_none()
         );

@@ -1,4 +1,5 @@
-//! The files of a journal in the folder of the user: the journal, its lock, its bases.
+//! The files of a journal in the autosave folder: the journal, its lock, and its bases, which are
+//! the projects that its edits are applied to.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -9,9 +10,9 @@ use crate::file_lock::FileLock;
 use crate::folders::{make_file_private, open_private};
 
 /// File extension of journals.
-pub(super) const ENDING: &str = "journal";
+pub(super) const JOURNAL_EXTENSION: &str = "journal";
 
-pub(super) fn lock_of(journal: &Path) -> PathBuf {
+pub(super) fn lock_path(journal: &Path) -> PathBuf {
     journal.with_extension("lock")
 }
 
@@ -22,21 +23,22 @@ pub(super) fn base_name(journal: &Path, generation: u32) -> String {
 
 /// Locks a journal; `None` while another process holds it.
 pub(super) fn lock(journal: &Path) -> Result<Option<FileLock>> {
-    let path = lock_of(journal);
+    let path = lock_path(journal);
     loop {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
         let file = open_private(options, &path).io_at("lock the journal", &path)?;
         // On disks without locks, assume no other process.
         match FileLock::try_lock_where_supported(file) {
-            // A process that removed the lock meanwhile leaves a file that nobody else would find.
+            // Another process removed the lock file after it was opened here: a lock on a file
+            // without a name excludes nobody, so the file is made again.
             Some(lock) if lock.is_locked() && !is_at(&lock, &path) => {}
             found => return Ok(found),
         }
     }
 }
 
-/// True when `path` is this open file still.
+/// True when `path` still names this open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -47,7 +49,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     )
 }
 
-/// Elsewhere the name of an open file is not free before it is closed.
+/// On other systems an open file keeps its name.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true
@@ -57,7 +59,7 @@ fn is_at(_: &File, _: &Path) -> bool {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] while another window has the draft open.
-pub(super) fn hold(journal: &Path) -> Result<Option<FileLock>> {
+pub(super) fn lock_existing(journal: &Path) -> Result<Option<FileLock>> {
     if !journal.exists() {
         return Ok(None);
     }
@@ -82,15 +84,15 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
         .and_then(|name| name.to_str())
         .ok_or_else(refused)?;
     let is_same = |above: &Path| above == folder || is_same_file(above, folder);
-    let here = path
+    let is_in_folder = path
         .parent()
         .is_some_and(|above| above.as_os_str().is_empty() || is_same(above));
     let journal = folder.join(name);
-    let plain = std::fs::symlink_metadata(&journal).map_or_else(
+    let is_file_or_free = std::fs::symlink_metadata(&journal).map_or_else(
         |error| error.kind() == std::io::ErrorKind::NotFound,
         |meta| meta.is_file(),
     );
-    if is_numbered(path) && here && plain {
+    if is_numbered(path) && is_in_folder && is_file_or_free {
         Ok(journal)
     } else {
         Err(refused())
@@ -99,31 +101,31 @@ pub(super) fn own_journal(folder: Option<&Path>, path: &Path) -> Result<PathBuf>
 
 fn foreign_journal_error(path: &Path) -> Error {
     let error =
-        Error::usage("this is no draft that autosave keeps, so it is not removed").at_path(path);
-    error.hint("name a file draft-….journal of the folder of autosave")
+        Error::usage("this is not a draft that autosave keeps, so it is not removed").at_path(path);
+    error.hint("name a file draft-….journal of the autosave folder")
 }
 
 /// Makes a base file readable by the owner only.
-pub(super) fn hide(base: &Path) -> Result<()> {
+pub(super) fn make_base_private(base: &Path) -> Result<()> {
     File::open(base)
         .and_then(|file| make_file_private(&file))
         .io_at("write the journal", base)
 }
 
 /// Removes a file, retrying once: a virus scanner may hold it open briefly.
-pub(super) fn remove(path: impl AsRef<Path>) {
+pub(super) fn remove_file(path: impl AsRef<Path>) {
     let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_file(&path));
 }
 
-/// Deletes a journal, its bases and its lock.
-pub(super) fn forget(path: &Path) {
-    remove(path);
+/// Deletes a journal with its bases and its lock.
+pub(super) fn delete_journal(path: &Path) {
+    remove_file(path);
     remove_bases(path, None);
-    remove(lock_of(path));
+    remove_file(lock_path(path));
 }
 
-/// Removes the bases of a journal except `keep`. A base that a failed attempt left is named by no
-/// head.
+/// Removes the bases of a journal except `keep`, also those of failed attempts, which no head of
+/// the journal names.
 pub(super) fn remove_bases(journal: &Path, keep: Option<&str>) {
     let (Some(folder), Some(stem)) = (journal.parent(), journal.file_stem()) else {
         return;
@@ -136,7 +138,7 @@ pub(super) fn remove_bases(journal: &Path, keep: Option<&str>) {
         .map(|entry| entry.file_name());
     for name in names.map(|name| name.to_string_lossy().into_owned()) {
         if name.starts_with(&stem) && Some(name.as_str()) != keep {
-            remove(folder.join(name));
+            remove_file(folder.join(name));
         }
     }
 }
@@ -149,7 +151,7 @@ pub(super) fn is_numbered(path: &Path) -> bool {
         .unwrap_or_default();
     let number = name
         .strip_prefix("draft-")
-        .and_then(|rest| rest.strip_suffix(ENDING)?.strip_suffix('.'));
+        .and_then(|rest| rest.strip_suffix(JOURNAL_EXTENSION)?.strip_suffix('.'));
     number.is_some_and(|number| {
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })

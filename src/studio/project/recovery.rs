@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::journal::{Followed, Recoverable};
-use super::journal_files::{ENDING, lock, lock_of, remove};
+use super::journal_files::{JOURNAL_EXTENSION, lock, lock_path, remove_file};
 use super::journal_reader::{OpenedJournal, open_journal};
 use crate::error::Kind;
 
@@ -22,8 +22,8 @@ fn sweep(folder: &Path) {
             continue;
         };
         let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let journal = folder.join(format!("draft-{number}.{ENDING}"));
-        if name == format!("draft-{number}.{ENDING}") {
+        let journal = folder.join(format!("draft-{number}.{JOURNAL_EXTENSION}"));
+        if name == format!("draft-{number}.{JOURNAL_EXTENSION}") {
             continue;
         }
         // A running writer holds the lock and may be about to refer to the base.
@@ -46,10 +46,10 @@ fn sweep(folder: &Path) {
             }
         };
         if !used {
-            remove(folder.join(&name));
+            remove_file(folder.join(&name));
         }
         if !journal.exists() {
-            remove(lock_of(&journal));
+            remove_file(lock_path(&journal));
         }
     }
 }
@@ -64,7 +64,7 @@ pub fn recoverable(folder: &Path) -> Vec<Recoverable> {
     for journal in found
         .flatten()
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|end| end == ENDING))
+        .filter(|path| path.extension().is_some_and(|end| end == JOURNAL_EXTENSION))
     {
         let Ok(Some(_lock)) = lock(&journal) else {
             continue;

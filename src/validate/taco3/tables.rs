@@ -63,7 +63,7 @@ pub(super) fn check(
         );
     }
     let tree = dataset.levels().skeleton(ctx)?;
-    let numbered = tables
+    let tables_by_name = tables
         .iter()
         .map(|table| (table.name.as_str(), (table, RowsById::from_table(table))))
         .collect();
@@ -72,7 +72,7 @@ pub(super) fn check(
         dataset,
         collection,
         tables,
-        numbered,
+        tables_by_name,
         contract: contract.as_ref(),
     };
     checks.check_names(report);
@@ -99,8 +99,8 @@ struct TableChecks<'a> {
     dataset: &'a Taco3Reader,
     collection: &'a Collection,
     tables: &'a [Taco3Table],
-    /// The tables by name, with their rows by number.
-    numbered: HashMap<&'a str, (&'a Taco3Table, RowsById)>,
+    /// The tables by name, each with its rows by `internal:current_id`.
+    tables_by_name: HashMap<&'a str, (&'a Taco3Table, RowsById)>,
     /// `None` where `taco:structure` is null: each sample is one file.
     contract: Option<&'a MemberContract>,
 }
@@ -126,13 +126,13 @@ fn table_location(table: &Taco3Table) -> Location {
 }
 
 impl TableChecks<'_> {
-    /// True for a dataset of release 0.9 or later: these write no `dataset_version`. Its samples
-    /// have ids, and its row numbers in an index count the rows of all archives.
+    /// True for a dataset of release 0.9 or later, which writes no `dataset_version`. Its samples
+    /// have ids, and the row numbers of an index run over all archives.
     fn is_from_0_9(&self) -> bool {
         self.collection.get("dataset_version").is_none()
     }
 
-    /// The tables are those that the collection names.
+    /// Checks that the tables are those that the collection names.
     fn check_names(&self, report: &mut Report) {
         let mut wanted = vec![SAMPLE.to_owned()];
         wanted.extend(self.contract.into_iter().flat_map(MemberContract::tables));
@@ -155,7 +155,7 @@ impl TableChecks<'_> {
             }
         }
         for name in &wanted {
-            if !self.numbered.contains_key(name.as_str()) {
+            if !self.tables_by_name.contains_key(name.as_str()) {
                 let message = tr!(
                     "The level {name} has no table.",
                     name = name.printable_line()
@@ -176,7 +176,7 @@ impl TableChecks<'_> {
         }
     }
 
-    /// Columns and types are those of `taco:metadata`.
+    /// Checks that the columns of a table and their types are those of `taco:metadata`.
     fn check_schema(&self, table: &Taco3Table, report: &mut Report) {
         let schema = table.table.schema();
         match &table.stated_level {
@@ -244,7 +244,7 @@ impl TableChecks<'_> {
         }
     }
 
-    /// Columns that a table has besides those of `taco:metadata`.
+    /// The columns that a table must have besides those of `taco:metadata`.
     fn required_columns(&self, table: &Taco3Table) -> Vec<&'static str> {
         let is_sample = table.name == SAMPLE;
         // A sample is a folder, which has no bytes, unless the dataset is flat.
@@ -262,14 +262,18 @@ impl TableChecks<'_> {
         names
     }
 
-    /// `internal:current_id` is the number of the row: in its archive up to release 0.8.2, in the
-    /// table from 0.9.
+    /// Checks that `internal:current_id` is the number of the row: in its archive up to release
+    /// 0.8.2, in the table from 0.9.
     fn check_row_numbers(&self, table: &Taco3Table, report: &mut Report) {
         let mut counts: HashMap<&str, i64> = HashMap::new();
         let mut bad = BadRows::default();
-        let counts_all = self.is_from_0_9();
+        let counts_all_archives = self.is_from_0_9();
         for (row, id) in table.ids.iter().enumerate() {
-            let source = if counts_all { "" } else { table.source(row) };
+            let source = if counts_all_archives {
+                ""
+            } else {
+                table.source(row)
+            };
             let next = counts.entry(source).or_default();
             if *id != *next {
                 bad.add(row);
@@ -288,11 +292,11 @@ impl TableChecks<'_> {
         }
     }
 
-    /// Parents of a table below the samples exist, and the path of each row is that of its parent
-    /// and a name.
+    /// Checks that each row has a parent in the table above, and that its path is that of the
+    /// parent and a name.
     fn check_links(&self, table: &Taco3Table, report: &mut Report) {
         let (mut orphans, mut misplaced) = (BadRows::default(), BadRows::default());
-        let above = self.numbered.get(table_above(&table.name));
+        let above = self.tables_by_name.get(table_above(&table.name));
         for (row, path) in table.paths.iter().enumerate() {
             let parent = above.and_then(|(above, rows)| {
                 Some((
@@ -338,8 +342,8 @@ impl TableChecks<'_> {
         }
     }
 
-    /// The rows of each parent are the members that `taco:structure` lists for its folder, in that
-    /// order.
+    /// Checks that the rows of each parent are the members that `taco:structure` lists for its
+    /// folder, in that order.
     fn check_structure(&self, table: &Taco3Table, report: &mut Report) {
         let Some(members) = self
             .contract
@@ -347,7 +351,7 @@ impl TableChecks<'_> {
         else {
             return;
         };
-        // Rows of one parent are next to each other in nearly all tables, so that sorting is cheap.
+        // Sorting is cheap: in nearly all tables the rows of one parent follow one another already.
         let mut rows: Vec<(&str, i64, usize)> = (0..table.paths.len())
             .map(|row| (table.source(row), table.parents[row], row))
             .collect();
@@ -357,7 +361,7 @@ impl TableChecks<'_> {
             .map(|&(source, parent, _)| (source, parent))
             .collect();
         // A parent without rows lacks all of its members.
-        let above = self.numbered.get(table_above(&table.name));
+        let above = self.tables_by_name.get(table_above(&table.name));
         if let Some((above, _)) = above {
             let parents =
                 (0..above.ids.len()).filter(|&row| has_table_of_members(&above.paths[row], table));
@@ -412,7 +416,8 @@ impl TableChecks<'_> {
                 }
                 Mismatch::Count { pattern, found } => {
                     tr!(
-                        "Parent {parent} has {found} files of {pattern}.",
+                        "Parent {parent} has {found} files of {pattern}, which taco:structure \
+                            does not allow.",
                         parent,
                         found,
                         pattern = pattern.printable_line()
@@ -437,9 +442,8 @@ fn missing_columns<'a>(
         .collect()
 }
 
-/// True when the row with this path has its members in `table`, one below the table of the row: a
-/// table such as `children/before` has the members of all folders `before`, and `children` those of
-/// all samples.
+/// True when `table`, one below the table of a row, has the members of the row with this path:
+/// `children` has the members of all samples, `children/before` those of all folders `before`.
 fn has_table_of_members(path: &str, table: &Taco3Table) -> bool {
     table
         .name
@@ -447,7 +451,7 @@ fn has_table_of_members(path: &str, table: &Taco3Table) -> bool {
         .is_none_or(|(_, folder)| name_of(path) == folder)
 }
 
-/// The path of a sample is its number in its archive.
+/// Checks that the path of each sample is its number in its archive.
 fn check_sample_paths(table: &Taco3Table, report: &mut Report) {
     let mut counts: HashMap<&str, u64> = HashMap::new();
     let mut bad = BadRows::default();
@@ -476,8 +480,8 @@ fn name_of(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// Every sample has an id, which no other has, also not in another archive of an index. A missing
-/// column is a finding of the schema.
+/// Checks that every sample has an id that no other sample of any archive has. That the column is
+/// missing is found by the check of the schema.
 fn check_sample_ids(table: &Taco3Table, report: &mut Report) -> Result<()> {
     let Some(ids) = table.table.strings("id")? else {
         return Ok(());
@@ -597,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_the_last_part_of_a_path() {
+    fn the_name_of_a_member_is_the_last_part_of_its_path() {
         assert_eq!(
             ["3/after/image.tif", "3/after/", "3"].map(name_of),
             ["image.tif", "after", "3"]

@@ -24,8 +24,10 @@ use crate::gui::widgets::{self, Button, paint};
 use crate::ops::OutlineKind;
 use crate::studio::{Document, RowRef};
 
-/// Share of the map's size by which a scene may be moved before a new one is requested.
+/// Share of the map's size by which the view may move from that of a scene before a new scene is
+/// requested.
 const USABLE_MARGIN: f64 = 0.2;
+/// Distance from the pointer within which a footprint is found, in points.
 const HOVER_REACH: f32 = 4.0;
 
 /// Draws the map into `rect`.
@@ -108,7 +110,7 @@ fn navigate(
         }
     }
     view.clamp(rect.size());
-    // The view is fixed until the footprints are known.
+    // Without footprints the view is not kept, so that it fits them once they are known.
     if has_footprints {
         panel.view = Some(view);
     }
@@ -176,21 +178,14 @@ fn request_scene(
         is_dark_theme: t.dark,
     };
     let key_size = [size.x as u32, size.y as u32];
-    let made = panel
+    let newest_key = panel
         .scene_key
         .as_ref()
-        .filter(|made| made.contents == contents && made.size == key_size);
-    let fits = made
+        .filter(|key| key.contents == contents && key.size == key_size);
+    let fits = newest_key
         .and(panel.scene.latest())
         .and_then(|scene| scene.view)
-        .is_some_and(|made| {
-            let apart = view.middle[0] - made.middle[0];
-            let across = (apart - apart.round()).abs() * view.scale;
-            let down = (view.middle[1] - made.middle[1]).abs() * view.scale;
-            (view.scale / made.scale - 1.0).abs() < 1e-3
-                && across < USABLE_MARGIN * f64::from(size.x)
-                && down < USABLE_MARGIN * f64::from(size.y)
-        });
+        .is_some_and(|scene_view| covers_view(&scene_view, view, size));
     if fits || panel.scene.is_pending() {
         return;
     }
@@ -231,12 +226,27 @@ fn request_scene(
         });
 }
 
-/// Screen position of a scene's centre, and the scale from its own view to `view`.
+/// True when a scene that was built for `scene_view` covers `view`.
+fn covers_view(scene_view: &MapView, view: &MapView, size: Vec2) -> bool {
+    let turns = view.middle[0] - scene_view.middle[0];
+    // Plane coordinates repeat with each turn around the Earth, which is 1.
+    let moved_x = (turns - turns.round()).abs() * view.scale;
+    let moved_y = (view.middle[1] - scene_view.middle[1]).abs() * view.scale;
+    (view.scale / scene_view.scale - 1.0).abs() < 1e-3
+        && moved_x < USABLE_MARGIN * f64::from(size.x)
+        && moved_y < USABLE_MARGIN * f64::from(size.y)
+}
+
+/// Screen position of a scene's centre, and the factor from the scale of the scene to that of
+/// `view`.
 fn locate_scene(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
-    let made = scene.view?;
-    let apart = made.middle[0] - view.middle[0];
-    let near = [view.middle[0] + apart - apart.round(), made.middle[1]];
-    Some((view.screen(rect, near), (view.scale / made.scale) as f32))
+    let scene_view = scene.view?;
+    let turns = scene_view.middle[0] - view.middle[0];
+    let nearest = [view.middle[0] + turns - turns.round(), scene_view.middle[1]];
+    Some((
+        view.screen(rect, nearest),
+        (view.scale / scene_view.scale) as f32,
+    ))
 }
 
 /// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million
@@ -258,12 +268,12 @@ fn place_scene_mesh(
         }
         _ => Arc::new(scene.mesh.clone()),
     };
-    for (vertex, made) in Arc::make_mut(&mut mesh)
+    for (vertex, built) in Arc::make_mut(&mut mesh)
         .vertices
         .iter_mut()
         .zip(&scene.mesh.vertices)
     {
-        vertex.pos = origin + made.pos.to_vec2() * factor;
+        vertex.pos = origin + built.pos.to_vec2() * factor;
     }
     *last = Some(ScreenMesh {
         scene: id,
@@ -274,7 +284,7 @@ fn place_scene_mesh(
     mesh
 }
 
-/// The row of the map's level that contains the selection.
+/// The selected sample, or the FOLDER above it in the level of the map.
 fn selected_row(panel: &MapPanel, cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
     let level = panel.level;
     let at = cx.session.selection.sample?;
@@ -293,6 +303,7 @@ fn matches_filter(cx: &PanelContext<'_>, at: RowRef) -> bool {
         .is_none_or(|kept| kept.contains(at))
 }
 
+/// Draws the selected sample; returns its row and its middle on the screen, if that is visible.
 fn selected_ui(
     painter: &Painter,
     t: &ThemeTokens,
@@ -311,8 +322,8 @@ fn selected_ui(
         .middles
         .get(at.row as usize)
         .filter(|middle| !middle[0].is_nan())?;
-    let apart = f64::from(middle[0]) - view.middle[0];
-    let turn = -apart.round();
+    // The turn around the Earth that brings the sample nearest to the middle of the view.
+    let turn = -(f64::from(middle[0]) - view.middle[0]).round();
     let place = view.screen(rect, [f64::from(middle[0]) + turn, f64::from(middle[1])]);
     let on_screen = |&[lon, lat]: &[f32; 2], turn: f64| {
         view.screen(
@@ -441,7 +452,7 @@ fn hover_ui(
         Stroke::new(1.5, t.tx),
         StrokeKind::Outside,
     );
-    // Until the places are read again, the rows of the scene may be those of other samples.
+    // While the footprints are read again, row numbers of the scene may be those of other samples.
     let is_current = !panel.footprints.is_pending();
     if response.clicked() && is_current {
         cx.request(Request::Select(Some(at)));

@@ -40,13 +40,15 @@ pub enum DragMode {
 /// State of the panel.
 #[derive(Default)]
 pub struct MapPanel {
+    /// The document that the other fields belong to.
     pub(super) made_for: Option<DocumentId>,
     /// The level shown.
     pub level: usize,
     pub(super) source: Option<String>,
+    /// The column that colours the footprints.
     pub(super) colour: Option<String>,
-    /// Show sample density instead of footprints, as chosen; `None` decides by the number of
-    /// samples.
+    /// True to show sample density instead of footprints, as the user chose; `None` without a
+    /// choice: density is shown of many samples, unless they are coloured by a column.
     pub density: Option<bool>,
     /// Effect of a drag.
     pub mode: DragMode,
@@ -73,7 +75,7 @@ pub struct MapPanel {
     pub time_column: Option<String>,
     /// The range that is being dragged, in days.
     pub brush: Option<Brush>,
-    /// Text of the range's bounds.
+    /// The bounds of the range as the user types them.
     pub typed: [String; 2],
     /// Time of the next playback step, in seconds of egui's clock.
     pub next_step_s: Option<f64>,
@@ -83,8 +85,8 @@ pub struct MapPanel {
     pub(super) draft_levels: DraftLevels,
 }
 
-/// Number of footprints from which density is shown instead, unless the user chooses.
-const DENSITY_FROM: usize = 100_000;
+/// Minimum number of footprints of which density is shown instead, unless the user chooses.
+const DENSITY_ROWS_MIN: usize = 100_000;
 
 impl MapPanel {
     /// True when density is shown instead of footprints.
@@ -95,7 +97,7 @@ impl MapPanel {
 
     fn has_many_footprints(&self) -> bool {
         self.footprints()
-            .is_some_and(|footprints| footprints.geographic.rows() >= DENSITY_FROM)
+            .is_some_and(|footprints| footprints.geographic.rows() >= DENSITY_ROWS_MIN)
     }
 
     /// True until the footprints of the level and their drawing are computed.
@@ -113,7 +115,8 @@ impl MapPanel {
     /// Time of a sample in microseconds since 1970, once the times of its level are known.
     pub(super) fn find_time(&self, at: RowRef) -> Option<i64> {
         let (_, level, _) = self.times.key()?;
-        // Those of another level stay where no times are shown for this one.
+        // The times may still be those of another level: of a level without a column of times
+        // none are requested.
         if *level != at.level || self.times.is_pending() {
             return None;
         }
@@ -186,7 +189,7 @@ pub struct ScreenMesh {
     pub mesh: Arc<Mesh>,
 }
 
-/// A range of days that is being dragged, both ends within.
+/// A range of days that is being dragged. Both days are in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Brush {
     pub(super) from: i64,
@@ -203,7 +206,7 @@ pub(super) enum BrushDrag {
     From,
     /// Its last day.
     To,
-    /// All of it, held at this day.
+    /// The whole range; the drag started at this day.
     Whole(i64),
 }
 
@@ -263,7 +266,10 @@ mod tests {
         fill_classes(&mut panel, "cloud");
         assert!(panel.classes().is_some());
         panel.colour = Some("split".into());
-        assert!(panel.classes().is_none(), "asked for in the next frame");
+        assert!(
+            panel.classes().is_none(),
+            "they are requested in the next frame"
+        );
         let (go, gate) = std::sync::mpsc::channel::<()>();
         let key = (build_key(), 0, "split".to_owned());
         let work = move |_: &JobContext| {
@@ -271,7 +277,10 @@ mod tests {
             Err(Error::usage("it never ends"))
         };
         panel.classes.update(&Jobs::quiet(), key, "Colours", work);
-        assert!(panel.classes().is_none(), "those of the other column");
+        assert!(
+            panel.classes().is_none(),
+            "the known ones are of the other column"
+        );
         drop(go);
     }
 
@@ -310,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn another_level_shows_nothing_of_the_one_before() {
+    fn a_change_of_level_clears_the_scene_and_classes() {
         let mut panel = MapPanel {
             colour: Some("cloud".into()),
             ..MapPanel::default()

@@ -1,6 +1,6 @@
-//! Pattern by example: example files with the positions set by the user, the name pattern found,
-//! and the position of every other file of the tray, before anything is placed. Ambiguities are
-//! resolved here.
+//! The panel "Places by example": example files with the root and position that the user gives, the
+//! name pattern that follows from them, and where it puts every other file of the tray, before
+//! anything is placed. When the names can be read in several ways, the user chooses one here.
 
 mod rows;
 pub mod state;
@@ -24,8 +24,8 @@ use crate::jobs::AsyncValue;
 use crate::studio::{Command, Document};
 use state::{ListedFiles, MIN_EXAMPLES, PatternPanel};
 
-/// Examples that are added at a time: each has to be filled in by hand.
-const MAX_ADDED: usize = 4;
+/// Maximum number of examples that one click adds: each has to be filled in by hand.
+const EXAMPLES_ADDED_MAX: usize = 4;
 
 impl Panel for PatternPanel {
     fn contents_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -134,11 +134,11 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                     widgets::spinner(ui, 14.0);
                 }
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                    let several = panel
+                    let has_choice = panel
                         .report
                         .as_ref()
                         .is_some_and(|report| report.alternatives.len() > 1);
-                    let (count, blocked) = match panel.chosen_alternative() {
+                    let (count, disabled_reason) = match panel.chosen_alternative() {
                         _ if panel.is_searching() => {
                             (0, Some(tr!("The names are still being looked at")))
                         }
@@ -146,7 +146,7 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                             (0, Some(tr!("No file fits")))
                         }
                         Some((_, alternative)) => (alternative.placed.len(), None),
-                        None if several => (0, Some(tr!("Choose how to read the names"))),
+                        None if has_choice => (0, Some(tr!("Choose how to read the names"))),
                         None => (0, Some(tr!("Give two files their places first"))),
                     };
                     let chosen = panel.chosen_alternative().map(|(number, _)| number);
@@ -163,16 +163,16 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                     let button = Button::primary(text)
                         .name(tr!("Place matched files"))
                         .tooltip(tip)
-                        .with_disabled_reason(blocked);
+                        .with_disabled_reason(disabled_reason);
                     if ui.add(button).clicked()
                         && let (Some(number), Some(examples)) = (chosen, panel.examples())
                     {
                         cx.run(Command::PlaceByPattern {
                             examples,
-                            alternative: several.then_some(number),
+                            alternative: has_choice.then_some(number),
                         });
                     }
-                    let none = cx
+                    let disabled_reason = cx
                         .session
                         .selection
                         .files
@@ -180,13 +180,13 @@ fn toolbar_ui(ui: &mut Ui, panel: &mut PatternPanel, cx: &mut PanelContext<'_>) 
                         .then_some(tr!("Select files among the unplaced ones first"));
                     let button = Button::secondary(tr!("Add example"))
                         .icon(icons::PLUS)
-                        .with_disabled_reason(none);
+                        .with_disabled_reason(disabled_reason);
                     if ui
                         .add(button.tooltip(tr!("Show where the selected unplaced files belong")))
                         .clicked()
                     {
                         let files = cx.session.selection.files.selected_files();
-                        for file in files.into_iter().take(MAX_ADDED) {
+                        for file in files.into_iter().take(EXAMPLES_ADDED_MAX) {
                             panel.add_blank(file.path);
                         }
                     }
@@ -210,14 +210,14 @@ fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
         );
         ui.label(theme::style_small_text(text, t.tx2));
     }
-    let mut gone = None;
+    let mut removed = None;
     let width = ui.available_width();
-    let (field, gap) = ((width * 0.24).clamp(90.0, 220.0), 8.0);
+    let (field_width, gap) = ((width * 0.24).clamp(90.0, 220.0), 8.0);
     for (index, row) in panel.rows.iter_mut().enumerate() {
         ui.horizontal(|ui| {
-            let room = width - 2.0 * (field + gap) - 24.0 - gap;
+            let name_width = width - 2.0 * (field_width + gap) - 24.0 - gap;
             let (rect, response) =
-                ui.allocate_exact_size(vec2(room.max(60.0), 26.0), egui::Sense::hover());
+                ui.allocate_exact_size(vec2(name_width.max(60.0), 26.0), egui::Sense::hover());
             let name = row
                 .file
                 .file_name()
@@ -235,7 +235,7 @@ fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
                 .name(&label)
                 .hide_label()
                 .mono()
-                .width(field)
+                .width(field_width)
                 .hint(tr!("root, e.g. roi_0007"))
                 .show(ui);
             let label = tr!("Position of example {number}", number);
@@ -245,7 +245,7 @@ fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
                 .name(&label)
                 .hide_label()
                 .mono()
-                .width(field)
+                .width(field_width)
                 .hint(tr!("position, e.g. s2 / t02"))
                 .show(ui);
             if ui
@@ -255,11 +255,11 @@ fn examples_ui(ui: &mut Ui, panel: &mut PatternPanel) {
                 ))
                 .clicked()
             {
-                gone = Some(index);
+                removed = Some(index);
             }
         });
     }
-    if let Some(index) = gone {
+    if let Some(index) = removed {
         panel.rows.remove(index);
     }
 }
@@ -390,17 +390,15 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
             };
             let galley =
                 paint::layout_unwrapped_line(ui.painter(), &token.text, font::mono(12.0), color);
-            let said = paint::layout_unwrapped_line(ui.painter(), word, font::medium(10.0), color);
+            let word_galley =
+                paint::layout_unwrapped_line(ui.painter(), word, font::medium(10.0), color);
             let (rect, response) = ui.allocate_exact_size(
-                vec2(galley.size().x + said.size().x + 18.0, 20.0),
+                vec2(galley.size().x + word_galley.size().x + 18.0, 20.0),
                 egui::Sense::hover(),
             );
             response.widget_info(|| {
-                WidgetInfo::labeled(
-                    Role::Label,
-                    true,
-                    tr!("{part} decides the {word}", part = token.text, word),
-                )
+                let text = describe_token(token, word);
+                WidgetInfo::labeled(Role::Label, true, text)
             });
             ui.painter()
                 .rect(rect, 4, fill, Stroke::new(1.0, line), StrokeKind::Inside);
@@ -418,10 +416,44 @@ fn tokens_ui(ui: &mut Ui, tokens: &[PatternToken]) {
     });
 }
 
-/// The file name of a tray file.
+/// What a part of a name decides; `word` names its role.
+fn describe_token(token: &PatternToken, word: &str) -> String {
+    match token.role {
+        TokenRole::Free | TokenRole::Fixed => tr!("{part} decides nothing", part = token.text),
+        TokenRole::Root | TokenRole::Position => {
+            tr!("{part} decides the {word}", part = token.text, word)
+        }
+    }
+}
+
+/// The file name of a file of the tray; `file` is its index.
 pub(super) fn name_of(document: &Document, file: u32) -> String {
     let tray = document.draft().map(|draft| draft.tray());
     tray.and_then(|tray| tray.get(file as usize))
         .map(drag::file_name)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draft::TokenKind;
+
+    #[test]
+    fn a_free_part_of_a_name_decides_nothing() {
+        let token = |role| PatternToken {
+            text: "x7".to_owned(),
+            before: String::new(),
+            kind: TokenKind::Number,
+            role,
+        };
+        assert_eq!(
+            describe_token(&token(TokenRole::Free), "free"),
+            "x7 decides nothing"
+        );
+        assert_eq!(
+            describe_token(&token(TokenRole::Root), "root"),
+            "x7 decides the root"
+        );
+    }
 }

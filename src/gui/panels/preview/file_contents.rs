@@ -63,8 +63,8 @@ pub fn ui(
                 let is_picture = document
                     .id(at)
                     .is_some_and(|id| icons::of_file(id) == icons::IMAGE);
-                let text = match view.cut {
-                    _ if !is_picture && view.cut => tr_n!(
+                let text = match view.is_cut {
+                    _ if !is_picture && view.is_cut => tr_n!(
                         lines,
                         "{n} line, the first 256 kB",
                         "{n} lines, the first 256 kB",

@@ -1,64 +1,37 @@
-//! The beginning of a file that is no picture, as lines: JSON, text, or bytes in hexadecimal.
+//! The beginning of a file that is not a picture, as lines: JSON, text, or bytes in hexadecimal.
 
-use std::io::Read;
-
-use crate::container::{ByteSource, read_asset};
-use crate::error::{IoContext, Result};
+use crate::container::read_asset_start;
+use crate::error::Result;
 use crate::model::AssetPath;
 
-/// Bytes that are read.
-const SHOWN: u64 = 256 << 10;
-/// Bytes of a line in hexadecimal.
-const PER_LINE: usize = 16;
+/// Maximum number of bytes that are read.
+const SHOWN_BYTES_MAX: u64 = 256 << 10;
+/// Number of bytes in a line in hexadecimal.
+const BYTES_PER_LINE: usize = 16;
 
 /// Displayed contents of a file.
 pub struct FileView {
     pub(in crate::gui::panels) kind: &'static str,
     pub(in crate::gui::panels) lines: Vec<String>,
-    pub(super) cut: bool,
+    /// True when the file has more bytes than were read.
+    pub(super) is_cut: bool,
 }
 
-/// The first bytes of a file.
+/// The first bytes of a file with `size` bytes.
 ///
 /// # Errors
 /// When they can't be read.
 pub fn first_bytes(asset: &AssetPath, size: u64) -> Result<Vec<u8>> {
-    let most = size.min(SHOWN);
-    match asset {
-        AssetPath::File(path) => {
-            let mut bytes = Vec::new();
-            let file = crate::files::open(path).io_at("read the sample", &**path)?;
-            file.take(most)
-                .read_to_end(&mut bytes)
-                .io_at("read the sample", &**path)?;
-            Ok(bytes)
-        }
-        AssetPath::Range {
-            container,
-            offset,
-            stamp,
-            ..
-        } => {
-            let part = AssetPath::Range {
-                container: container.clone(),
-                offset: *offset,
-                size: most,
-                stamp: stamp.clone(),
-            };
-            Ok(read_asset(&part)?.to_vec())
-        }
-        AssetPath::Packed(_) => Ok(ByteSource::open_for(asset)?.read(0, most)?.to_vec()),
-        AssetPath::Vsi(_) => Ok(read_asset(asset)?.to_vec()),
-    }
+    Ok(read_asset_start(asset, size.min(SHOWN_BYTES_MAX))?.to_vec())
 }
 
 /// The lines that show the beginning `bytes` of a file with `size` bytes.
 pub fn view_of(bytes: &[u8], size: u64) -> FileView {
-    let cut = size > bytes.len() as u64;
+    let is_cut = size > bytes.len() as u64;
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => Some(text),
         // The last character may be truncated.
-        Err(error) if cut && bytes.len() - error.valid_up_to() < 4 => {
+        Err(error) if is_cut && bytes.len() - error.valid_up_to() < 4 => {
             std::str::from_utf8(&bytes[..error.valid_up_to()]).ok()
         }
         Err(_) => None,
@@ -72,11 +45,11 @@ pub fn view_of(bytes: &[u8], size: u64) -> FileView {
         if let Ok(json) = serde_json::from_str::<serde_json::Value>(text)
             && (json.is_object() || json.is_array())
         {
-            let set_out = serde_json::to_string_pretty(&json).unwrap_or_else(|_| text.to_owned());
+            let indented = serde_json::to_string_pretty(&json).unwrap_or_else(|_| text.to_owned());
             return FileView {
                 kind: "JSON",
-                lines: set_out.lines().map(str::to_owned).collect(),
-                cut,
+                lines: indented.lines().map(str::to_owned).collect(),
+                is_cut,
             };
         }
         let lines = text
@@ -86,17 +59,17 @@ pub fn view_of(bytes: &[u8], size: u64) -> FileView {
         return FileView {
             kind: mark!("Text"),
             lines,
-            cut,
+            is_cut,
         };
     }
     FileView {
         kind: mark!("Bytes"),
         lines: bytes
-            .chunks(PER_LINE)
+            .chunks(BYTES_PER_LINE)
             .enumerate()
             .map(|(index, chunk)| format_hex_line(index, chunk))
             .collect(),
-        cut,
+        is_cut,
     }
 }
 
@@ -113,7 +86,7 @@ fn format_hex_line(index: usize, chunk: &[u8]) -> String {
             }
         })
         .collect();
-    format!("{:08x}  {hex:<48} {letters}", index * PER_LINE)
+    format!("{:08x}  {hex:<48} {letters}", index * BYTES_PER_LINE)
 }
 
 #[cfg(test)]
@@ -121,11 +94,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contents_show_as_what_they_are() {
+    fn the_beginning_of_a_file_or_of_a_range_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.bin");
+        std::fs::write(&path, "abcdef").expect("writes");
+        let file = AssetPath::file(path.clone());
+        assert_eq!(first_bytes(&file, 2).expect("reads"), b"ab");
+        assert_eq!(first_bytes(&file, 6).expect("reads"), b"abcdef");
+        let range = AssetPath::range(path, 1, 3);
+        assert_eq!(first_bytes(&range, 3).expect("reads"), b"bcd");
+        assert_eq!(first_bytes(&range, 2).expect("reads"), b"bc");
+    }
+
+    #[test]
+    fn json_text_and_bytes_are_shown_as_lines() {
         let json = view_of(br#"{"a":[1,2]}"#, 11);
         assert_eq!((json.kind, json.lines.len()), ("JSON", 6));
         let text = view_of("one\ntwö".as_bytes(), 100);
-        assert_eq!((text.kind, text.lines.len(), text.cut), ("Text", 2, true));
+        assert_eq!(
+            (text.kind, text.lines.len(), text.is_cut),
+            ("Text", 2, true)
+        );
         let bytes = view_of(&[0, 1, b'A', 255], 4);
         assert_eq!(
             bytes.lines,

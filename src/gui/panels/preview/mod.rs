@@ -44,7 +44,7 @@ use crate::studio::{Document, RowRef};
 use picture::{Picture, PictureLook};
 use picture_options::{beside_key, look_of, shows_classes};
 use picture_request::{WHOLE, fit_bands_to_raster, plain, read_picture, resampling_of};
-use sidebar::SIDE;
+use sidebar::SIDEBAR_WIDTH;
 use state::{CompareMode, LinkedState, PreviewPanel};
 
 pub use sibling_rows::list_files_around;
@@ -125,7 +125,11 @@ impl Panel for PreviewPanel {
         let has_strip = ui.available_height() > 4.0 * siblings::HEIGHT + 72.0;
         tools::ui(ui, self, cx, document, at, !has_strip);
         let area = ui.available_rect_before_wrap();
-        let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
+        let side = if area.width() > 2.2 * SIDEBAR_WIDTH {
+            SIDEBAR_WIDTH
+        } else {
+            0.0
+        };
         let (left, right) = area.split_left_right_at_x(area.right() - side);
         let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
         let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);

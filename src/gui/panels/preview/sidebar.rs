@@ -1,5 +1,5 @@
-//! The sidebar of the preview: stretch and gamma, histogram with limits, nodata, and below them,
-//! always in view, the values of the pixel under the pointer.
+//! The sidebar of the preview: stretch and gamma, histogram with limits, nodata; and at its bottom,
+//! which does not scroll with them, the values of the pixel under the pointer.
 
 use egui::{Frame, Margin, ScrollArea, Stroke, Ui, UiBuilder};
 
@@ -16,15 +16,15 @@ use crate::raster::{ComplexPart, PreviewImage, RasterInfo, Stretch, StretchLimit
 use crate::studio::{Document, RowRef};
 
 /// Width of the sidebar, in points.
-pub const SIDE: f32 = 252.0;
+pub const SIDEBAR_WIDTH: f32 = 252.0;
 /// Height of a line of the pixel's values, in points.
-const LINE: f32 = 18.0;
+const PIXEL_LINE_HEIGHT: f32 = 18.0;
 /// Height of the pixel's header and margins, in points.
-const PIXEL_HEAD: f32 = 46.0;
-/// Largest part of the sidebar that the pixel takes.
-const PIXEL_PART: f32 = 0.45;
-/// The same in a low window.
-const PIXEL_PART_LOW: f32 = 0.3;
+const PIXEL_HEAD_HEIGHT: f32 = 46.0;
+/// Largest share of the sidebar's height that the pixel takes.
+const PIXEL_SHARE: f32 = 0.45;
+/// Largest share in a sidebar of less than 400 points.
+const PIXEL_SHARE_LOW: f32 = 0.3;
 
 /// Draws the sidebar.
 pub fn side_ui(
@@ -38,9 +38,9 @@ pub fn side_ui(
     let rect = ui.max_rect();
     ui.painter()
         .vline(rect.left() + 0.5, rect.y_range(), Stroke::new(1.0, t.line));
-    let known = band_names(Some(document));
+    let collection_bands = band_names(Some(document));
     let (upper, lower) = rect.split_top_bottom_at_y(
-        rect.bottom() - pixel_height(panel, document, at, &known, rect.height()),
+        rect.bottom() - pixel_height(panel, document, at, &collection_bands, rect.height()),
     );
     ui.scope_builder(
         UiBuilder::new().max_rect(upper).id_salt("preview-picture"),
@@ -50,7 +50,7 @@ pub fn side_ui(
                 .auto_shrink(false)
                 .show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
-                    picture_ui(ui, panel, document, at, &known);
+                    picture_ui(ui, panel, document, at, &collection_bands);
                     super::chunks::side_ui(ui, panel, cx, document, at);
                 });
         },
@@ -59,17 +59,17 @@ pub fn side_ui(
         .hline(lower.x_range(), lower.top() + 0.5, Stroke::new(1.0, t.line));
     ui.scope_builder(
         UiBuilder::new().max_rect(lower).id_salt("preview-pixel"),
-        |ui| probe_ui(ui, panel, document, at, &known),
+        |ui| probe_ui(ui, panel, document, at, &collection_bands),
     );
 }
 
-/// Height that the values of a pixel take: a line for its coordinates, each index and each band.
-/// The same before the pointer is on the picture.
+/// Height that the values of a pixel take: a line for its coordinates, each index and each band. It
+/// does not depend on whether the pointer is on the picture.
 fn pixel_height(
     panel: &PreviewPanel,
     document: &Document,
     at: RowRef,
-    known: &[String],
+    collection_bands: &[String],
     height: f32,
 ) -> f32 {
     let lines = panel.info().map_or(2, |info| {
@@ -78,15 +78,18 @@ fn pixel_height(
             .iter()
             .any(|band| scaling_of(document, at, info, band.index).is_some());
         let complex = info.bands.iter().filter(|band| band.is_complex()).count();
-        1 + indices_of(info, known).len() + info.bands.len() + complex + usize::from(scaled)
+        1 + indices_of(info, collection_bands).len()
+            + info.bands.len()
+            + complex
+            + usize::from(scaled)
     });
-    // In a low window the stretch and its histogram need more of it.
-    let part = if height < 400.0 {
-        PIXEL_PART_LOW
+    // In a low sidebar the stretch and its histogram need a larger share.
+    let share = if height < 400.0 {
+        PIXEL_SHARE_LOW
     } else {
-        PIXEL_PART
+        PIXEL_SHARE
     };
-    (PIXEL_HEAD + LINE * lines.max(3) as f32 + 8.0).min(height * part)
+    (PIXEL_HEAD_HEIGHT + PIXEL_LINE_HEIGHT * lines.max(3) as f32 + 8.0).min(height * share)
 }
 
 /// Draws what belongs to the whole picture: stretch, histogram and nodata.
@@ -95,10 +98,10 @@ fn picture_ui(
     panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
-    known: &[String],
+    collection_bands: &[String],
 ) {
     if panel.compare.shown_difference().is_some() {
-        return difference::side_ui(ui, panel, known);
+        return difference::side_ui(ui, panel, collection_bands);
     }
     let t = theme::tokens(ui);
     let shared = panel
@@ -107,9 +110,9 @@ fn picture_ui(
     let scaling = shared
         .filter(|_| panel.side.scaled)
         .unwrap_or(Scaling::STORED);
-    // A stretch changes nothing in a picture by a colour table.
-    let by_table = panel.image().is_some_and(|image| image.limits == [None]);
-    if let Some(image) = panel.image().filter(|_| by_table) {
+    // Of a picture by a colour table, and of one without data, which a stretch does not change.
+    let is_unstretched = panel.image().is_some_and(|image| image.limits == [None]);
+    if let Some(image) = panel.image().filter(|_| is_unstretched) {
         legend::ui(ui, document, image);
     }
     widgets::section_header(ui, tr!("Stretch"), |_| {});
@@ -155,7 +158,7 @@ fn picture_ui(
             );
         });
         block(ui, |ui| {
-            histogram::ui(ui, panel, &answer.1, &limits, known, scaling);
+            histogram::ui(ui, panel, &answer.1, &limits, collection_bands, scaling);
             let side = &mut panel.side;
             let mut locked = side.locked.is_some();
             if widgets::checkbox(ui, &mut locked, tr!("Lock limits")).changed() {
@@ -163,7 +166,7 @@ fn picture_ui(
             }
         });
         nodata_ui(ui, &answer.1);
-        if !by_table {
+        if !is_unstretched {
             legend::ui(ui, document, &answer.1);
         }
         let info = answer.1.info.clone();
@@ -208,7 +211,7 @@ fn name_complex_part(part: ComplexPart) -> &'static str {
     }
 }
 
-/// The pixel under the pointer, or that under it last if the raster has it.
+/// The pixel under the pointer, else the last one that was under it, if this raster has it.
 fn pixel_to_pin(panel: &PreviewPanel) -> Option<(usize, usize)> {
     let last = panel.side.last_under.filter(|&(x, y)| {
         panel
@@ -218,13 +221,13 @@ fn pixel_to_pin(panel: &PreviewPanel) -> Option<(usize, usize)> {
     panel.pixel.or(last)
 }
 
-/// Draws the values of the pixel under the pointer, or of the pinned one.
+/// Draws the values of the pixel under the pointer, or of the pinned pixel.
 fn probe_ui(
     ui: &mut Ui,
     panel: &mut PreviewPanel,
     document: &Document,
     at: RowRef,
-    known: &[String],
+    collection_bands: &[String],
 ) {
     let t = theme::tokens(ui);
     ui.spacing_mut().item_spacing.y = 0.0;
@@ -235,7 +238,7 @@ fn probe_ui(
         } else {
             tr!("Pin")
         };
-        let nothing = pixel_to_pin(panel).is_none().then_some(tr!(
+        let disabled_reason = pixel_to_pin(panel).is_none().then_some(tr!(
             "Select a pixel with Pin while the pointer is over the picture: press P"
         ));
         if ui
@@ -243,7 +246,7 @@ fn probe_ui(
                 Button::ghost(name)
                     .icon(icons::PUSH_PIN)
                     .name(tr!("Pin the pixel"))
-                    .with_disabled_reason(nothing),
+                    .with_disabled_reason(disabled_reason),
             )
             .clicked()
         {
@@ -254,7 +257,7 @@ fn probe_ui(
             };
         }
     });
-    // The button pins, because the pointer can't be on the picture at the same time.
+    // The key pins the pixel under the pointer; for the button it is the last that was under it.
     if !ui.ctx().egui_wants_keyboard_input() && ui.input(|input| input.key_pressed(egui::Key::P)) {
         panel.side.pinned = if pinned.is_some() { None } else { panel.pixel };
     }
@@ -269,7 +272,7 @@ fn probe_ui(
                     .filter(|_| panel.pixel.is_some())
                     .cloned()
                 {
-                    Some(probe) => pixel::ui(ui, panel, document, at, &probe, known),
+                    Some(probe) => pixel::ui(ui, panel, document, at, &probe, collection_bands),
                     None => {
                         let text = theme::rich_text(tr!("Move the pointer over the picture."))
                             .text_style(text_style("small12"))
@@ -298,7 +301,7 @@ fn stretch_ui(ui: &mut Ui, panel: &mut PreviewPanel, scaling: Scaling) {
         tr!("Standard deviations"),
         tr!("Fixed limits"),
     ];
-    let now: Vec<StretchLimits> = panel
+    let current_limits: Vec<StretchLimits> = panel
         .whole
         .iter()
         .flat_map(|whole| whole.limits.iter().flatten().copied())
@@ -310,16 +313,16 @@ fn stretch_ui(ui: &mut Ui, panel: &mut PreviewPanel, scaling: Scaling) {
         Stretch::StdDev(_) => 2,
         Stretch::Manual { .. } => 3,
     };
-    let outer = histogram::outermost(&now).unwrap_or(StretchLimits {
+    let outermost = histogram::outermost(&current_limits).unwrap_or(StretchLimits {
         low: 0.0,
         high: 1.0,
     });
-    // Limits have digits that a field beside the choice would cut; they are on a line of their own.
+    // Limits are on a line of their own: a field beside the choice would cut their digits.
     let fields = [2, 0, 1, 2][kind];
-    let below = kind == 3;
+    let is_on_own_line = kind == 3;
     let gap = 5.0;
     ui.spacing_mut().item_spacing.x = gap;
-    let all = ui.available_width();
+    let full_width = ui.available_width();
     let mut chosen = None;
     let mut pair = match *stretch {
         Stretch::Percentile { low, high } => [low, high],
@@ -333,20 +336,24 @@ fn stretch_ui(ui: &mut Ui, panel: &mut PreviewPanel, scaling: Scaling) {
     } else {
         [mark!("Lower limit"), mark!("Upper limit")]
     };
-    let width = if below { (all - gap) / 2.0 } else { 50.0 };
+    let width = if is_on_own_line {
+        (full_width - gap) / 2.0
+    } else {
+        50.0
+    };
     let (names, typed) = (&names[..fields], &mut panel.side.typed);
     let mut draw_fields =
         |ui: &mut Ui| draw_stretch_fields(ui, names, typed, &mut pair, &texts, width);
     let changed = ui.horizontal(|ui| {
-        let room = if below {
-            all
+        let room = if is_on_own_line {
+            full_width
         } else {
-            (all - fields as f32 * (50.0 + gap)).max(96.0)
+            (full_width - fields as f32 * (50.0 + gap)).max(96.0)
         };
         chosen = widgets::combo(ui, tr!("Stretch"), kinds[kind], room, false, &kinds);
-        !below && draw_fields(ui)
+        !is_on_own_line && draw_fields(ui)
     });
-    let changed = if below {
+    let changed = if is_on_own_line {
         ui.horizontal(draw_fields).inner
     } else {
         changed.inner
@@ -357,8 +364,8 @@ fn stretch_ui(ui: &mut Ui, panel: &mut PreviewPanel, scaling: Scaling) {
             1 => Stretch::MinMax,
             2 => Stretch::StdDev(2.0),
             _ => Stretch::Manual {
-                low: outer.low,
-                high: outer.high,
+                low: outermost.low,
+                high: outermost.high,
             },
         };
     } else if changed {
@@ -427,7 +434,7 @@ fn number_field(
     }
 }
 
-/// Draws the nodata value and its share.
+/// Draws the nodata value, and the share of pixels without data.
 fn nodata_ui(ui: &mut Ui, image: &PreviewImage) {
     let t = theme::tokens(ui);
     let (missing, total) = image.histograms.iter().fold((0, 0), |(missing, total), h| {

@@ -11,7 +11,7 @@ use egui::{
 use super::picture::Picture;
 use super::picture_options::{beside_key, look_of, shows_classes};
 use super::sibling_rows::list_files_around;
-use super::sidebar::SIDE;
+use super::sidebar::SIDEBAR_WIDTH;
 use super::state::{CanvasView, PreviewPanel};
 use super::transform::Transform;
 use super::vector_features::VectorView;
@@ -79,7 +79,11 @@ pub fn ui(
     panel.view.show(view.plane.size);
     refresh_background(ui, panel, cx, document, &view);
     let area = ui.available_rect_before_wrap();
-    let side = if area.width() > 2.2 * SIDE { SIDE } else { 0.0 };
+    let side = if area.width() > 2.2 * SIDEBAR_WIDTH {
+        SIDEBAR_WIDTH
+    } else {
+        0.0
+    };
     let (left, right) = area.split_left_right_at_x(area.right() - side);
     let strip = if area.height() > 4.0 * siblings::HEIGHT {
         siblings::HEIGHT

@@ -179,7 +179,7 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
     let pattern = structure.pattern().to_vec();
     let levels = 1 + pattern.iter().map(|node| node.level).max().unwrap_or(0);
     let model = structure.model().map(|model| model as u32);
-    let longest = structure.longest().map(|root| root as u32);
+    let largest_root = structure.largest_root().map(|root| root as u32);
     let counts = structure.position_counts();
     let cell = &mut cx.session.selection.cell;
     *cell = cell.filter(|&(root, position)| {
@@ -190,7 +190,7 @@ pub fn update_summary(cx: &mut PanelContext<'_>) {
         counts,
         roots: structure.root_counts(),
         model,
-        longest,
+        largest_root,
         levels,
     });
 }
@@ -286,7 +286,7 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     if state.summary.roots.faults() == 0 {
         return;
     }
-    state.safe.update(
+    state.safe_fixes.update(
         cx.jobs,
         (key, choice),
         tr!("Look for safe fixes"),
@@ -455,8 +455,8 @@ fn pattern_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, choic
     {
         options.push((tr!("{id} (selected)", id), PatternChoice::Root(id.into())));
     }
-    let longest = cx.session.structure.summary.longest;
-    if let Some(id) = longest.and_then(|row| document.id(RowRef { level: 0, row }))
+    let largest_root = cx.session.structure.summary.largest_root;
+    if let Some(id) = largest_root.and_then(|row| document.id(RowRef { level: 0, row }))
         && !options
             .iter()
             .any(|(_, known)| matches!(known, PatternChoice::Root(other) if **other == *id))

@@ -1,5 +1,5 @@
-//! Form of Edit in place: changes columns and collection of a finished dataset, in place or in a
-//! copy; adds a collection to a TORTILLA or removes that of a TACO.
+//! The form of "Edit in place": it changes columns and collection of a finished dataset, in place
+//! or in a copy, adds a collection to a TORTILLA, or removes that of a TACO.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -27,8 +27,8 @@ use crate::ops::{
 };
 use crate::studio::{Command, Document, Studio};
 
-/// Columns with the location of the bytes; they can't be removed.
-const FIXED: [&str; 6] = [
+/// Columns that readers need to find samples and their bytes; they can't be removed.
+const REQUIRED_COLUMNS: [&str; 6] = [
     "tortilla:id",
     "tortilla:offset",
     "tortilla:length",
@@ -37,9 +37,9 @@ const FIXED: [&str; 6] = [
     "type",
 ];
 /// Prefixes of the collection fields that writers generate.
-const MADE: [&str; 2] = ["taco:", "_tacocat"];
+const GENERATED: [&str; 2] = ["taco:", "_tacocat"];
 
-/// Input and changes.
+/// The dataset to edit, and the changes.
 pub struct DatasetEditForm {
     input: InputField,
     contents: AsyncValue<PathBuf, EditableContents>,
@@ -47,20 +47,22 @@ pub struct DatasetEditForm {
     level: usize,
     /// Columns to remove.
     dropped: BTreeSet<String>,
+    /// Path of a table with columns to add or replace.
     table: String,
     /// Typed fields of the collection; `None` removes the field.
     fields: Vec<(String, Option<String>)>,
     new_field: String,
+    /// Path of a JSON file that replaces the collection.
     collection: String,
     /// A TACO becomes a TORTILLA, or a TORTILLA a TACO.
-    other_generation: bool,
+    change_generation: bool,
     in_place: bool,
     output: OutputField,
 }
 
 impl std::fmt::Debug for DatasetEditForm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The inputs of the preview.
+        // Only what the preview depends on: the frame compares this text.
         let Self {
             input,
             level,
@@ -68,7 +70,7 @@ impl std::fmt::Debug for DatasetEditForm {
             table,
             fields,
             collection,
-            other_generation,
+            change_generation,
             in_place,
             output,
             ..
@@ -83,7 +85,7 @@ impl std::fmt::Debug for DatasetEditForm {
                 table,
                 fields,
                 collection,
-                other_generation,
+                change_generation,
                 in_place,
                 output
             )
@@ -107,14 +109,14 @@ impl DatasetEditForm {
             fields: Vec::new(),
             new_field: String::new(),
             collection: String::new(),
-            other_generation: false,
+            change_generation: false,
             in_place: true,
             output: OutputField::new(start.output_text("-edited", &ending.unwrap_or_default())),
         }
     }
 
-    /// Contents of the typed input; `None` until they are read.
-    fn read(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
+    /// Contents of the dataset; `None` until they are read.
+    fn read_contents(&mut self, cx: &PanelContext<'_>) -> Option<Result<EditableContents, String>> {
         let path = self.input.path().ok()?;
         let place = path.clone();
         self.contents
@@ -159,10 +161,10 @@ impl DatasetEditForm {
                 for pair in columns.chunks(2) {
                     ui.columns(2, |cells| {
                         for (ui, field) in cells.iter_mut().zip(pair) {
-                            let fixed = FIXED.contains(&field.name.as_str());
-                            let mut kept = fixed || !self.dropped.contains(&field.name);
+                            let is_required = REQUIRED_COLUMNS.contains(&field.name.as_str());
+                            let mut kept = is_required || !self.dropped.contains(&field.name);
                             let label = tr!("Keep {column}", column = field.name);
-                            ui.add_enabled_ui(!fixed, |ui| {
+                            ui.add_enabled_ui(!is_required, |ui| {
                                 if widgets::checkbox(ui, &mut kept, &label).changed() {
                                     if kept {
                                         self.dropped.remove(&field.name)
@@ -186,10 +188,10 @@ impl DatasetEditForm {
         let Some(collection) = &contents.collection else {
             widgets::checkbox(
                 ui,
-                &mut self.other_generation,
+                &mut self.change_generation,
                 tr!("Add a collection: the file becomes a TACO"),
             );
-            if self.other_generation {
+            if self.change_generation {
                 let hint = tr!("a JSON file with the fields of a TACO 0.2");
                 fields.path(
                     ui,
@@ -204,11 +206,11 @@ impl DatasetEditForm {
         if contents.format == Format::Taco {
             widgets::checkbox(
                 ui,
-                &mut self.other_generation,
+                &mut self.change_generation,
                 tr!("Remove the collection: the file becomes a TORTILLA"),
             );
         }
-        if self.other_generation {
+        if self.change_generation {
             return;
         }
         heading(ui, tr!("Collection"));
@@ -224,7 +226,7 @@ impl DatasetEditForm {
                     .map(|(key, _)| key.clone())
                     .filter(|key| !collection.contains_key(key))
                     .collect();
-                let is_own = |key: &&String| !MADE.iter().any(|start| key.starts_with(start));
+                let is_own = |key: &&String| !GENERATED.iter().any(|start| key.starts_with(start));
                 let keys: Vec<String> = collection
                     .keys()
                     .filter(is_own)
@@ -304,18 +306,19 @@ impl DatasetEditForm {
                 .show(ui)
                 .changed()
             {
-                self.put(key, Some(text), &before, old.is_some());
+                self.set_field(key, Some(text), &before, old.is_some());
             }
             if ui
                 .add(Button::icon_only(icons::X, tr!("Remove field {key}", key)))
                 .clicked()
             {
-                self.put(key, None, &before, old.is_some());
+                self.set_field(key, None, &before, old.is_some());
             }
         });
     }
 
-    fn put(&mut self, key: &str, value: Option<String>, before: &str, exists: bool) {
+    /// Notes the value of a field, or with `None` its removal; not when nothing changes.
+    fn set_field(&mut self, key: &str, value: Option<String>, before: &str, exists: bool) {
         self.fields.retain(|(name, _)| name != key);
         let same = exists && value.as_deref() == Some(before);
         if !same && (exists || value.is_some()) {
@@ -340,7 +343,7 @@ fn format_input_text(value: &Json) -> String {
     }
 }
 
-/// How an edit is done, as a line of the preview.
+/// The line of the preview that says how the edit is written.
 fn way_line(way: &EditWay) -> ReportLine {
     match way {
         EditWay::InPlace { files } if files.is_empty() => {
@@ -399,10 +402,10 @@ impl OperationForm for DatasetEditForm {
         if before != self.input.text {
             self.dropped.clear();
             self.fields.clear();
-            self.other_generation = false;
+            self.change_generation = false;
             self.level = 0;
         }
-        if let Some(Ok(contents)) = self.read(cx) {
+        if let Some(Ok(contents)) = self.read_contents(cx) {
             self.columns_ui(ui, &contents);
             let hint =
                 tr!("CSV, JSON or Parquet, by id or path; its columns are added or replaced");
@@ -419,11 +422,11 @@ impl OperationForm for DatasetEditForm {
             }
             ui.add_enabled_ui(contents.files == 1, |ui| {
                 fields::draw_labelled_line(ui, tr!("Write"), |ui| {
-                    let places = [
+                    let targets = [
                         Segment::new(true, tr!("into the dataset itself")),
                         Segment::new(false, tr!("into a copy")),
                     ];
-                    widgets::draw_segments(ui, "footer-place", &mut self.in_place, &places);
+                    widgets::draw_segments(ui, "footer-place", &mut self.in_place, &targets);
                 });
             });
         }
@@ -440,7 +443,7 @@ impl OperationForm for DatasetEditForm {
         } else {
             Some(self.output.destination()?)
         };
-        let set: Map<String, Json> = if self.other_generation {
+        let set: Map<String, Json> = if self.change_generation {
             Map::new()
         } else {
             self.fields
@@ -458,7 +461,7 @@ impl OperationForm for DatasetEditForm {
             self.dropped.iter().cloned().collect::<Vec<_>>(),
             path_in(&self.table),
         );
-        let (collection, other) = (path_in(&self.collection), self.other_generation);
+        let (collection, change_generation) = (path_in(&self.collection), self.change_generation);
         let level = self.level;
         Ok(Box::new(move |ctx| {
             let contents = editable_contents(&input, ctx)?;
@@ -486,11 +489,11 @@ impl OperationForm for DatasetEditForm {
                     value => ReportLine::fact(tr!("Sets the field {key} to {value}", key, value)),
                 });
             }
-            let given = collection
-                .filter(|_| contents.collection.is_some() != other)
+            let new_collection = collection
+                .filter(|_| contents.collection.is_some() != change_generation)
                 .map(|path| read_collection_file(&path));
-            let given = given.transpose()?.map(|given| given.fields);
-            let become_generation = other.then_some(match contents.collection {
+            let new_collection = new_collection.transpose()?.map(|read| read.fields);
+            let become_generation = change_generation.then_some(match contents.collection {
                 Some(_) => Generation::Tortilla,
                 None => Generation::Taco,
             });
@@ -503,15 +506,16 @@ impl OperationForm for DatasetEditForm {
                 ))),
                 None => {}
             }
-            if given.is_some() && become_generation.is_none() {
+            if new_collection.is_some() && become_generation.is_none() {
                 lines.push(ReportLine::warning(tr!("Replaces the whole collection")));
             }
             let nothing = dropped.is_empty()
                 && metadata.is_none()
                 && set.is_empty()
-                && given.is_none()
-                && !other;
-            let lacks = become_generation == Some(Generation::Taco) && given.is_none();
+                && new_collection.is_none()
+                && !change_generation;
+            let lacks_collection =
+                become_generation == Some(Generation::Taco) && new_collection.is_none();
             let output = destination.as_ref().map(|output| output.path.clone());
             let overwrite = destination.as_ref().is_some_and(|output| output.replace);
             let command = match become_generation {
@@ -523,7 +527,7 @@ impl OperationForm for DatasetEditForm {
                     metadata,
                     key: None,
                     drop: dropped,
-                    collection: given,
+                    collection: new_collection,
                     set,
                     become_generation,
                 }),
@@ -535,7 +539,7 @@ impl OperationForm for DatasetEditForm {
                         level,
                         metadata,
                         drop: dropped,
-                        collection: given,
+                        collection: new_collection,
                         set,
                         ..DatasetEdit::default()
                     };
@@ -559,7 +563,7 @@ impl OperationForm for DatasetEditForm {
             };
             Ok(if nothing {
                 preview.obstacle(tr!("Nothing is changed yet"))
-            } else if lacks {
+            } else if lacks_collection {
                 preview.obstacle(tr!("Name the JSON file of the collection"))
             } else {
                 preview
@@ -567,7 +571,8 @@ impl OperationForm for DatasetEditForm {
         }))
     }
 
-    /// An open file that was changed is opened again, as its reader has the old footer.
+    /// Opens the dataset again if it is open and was changed in place: its reader has the old
+    /// metadata.
     fn afterwards(&self, studio: &Studio) -> Vec<Request> {
         let changed = self.in_place && self.input.is_opened();
         let Some(open) = studio.document().and_then(Document::opened_dataset) else {

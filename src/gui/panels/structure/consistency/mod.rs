@@ -28,7 +28,7 @@ use table::{HEAD, ROW, table_ui};
 use toolbar::{progress, toolbar_ui};
 
 /// Width of the strip in points.
-const STRIP: f32 = 148.0;
+const STRIP_WIDTH: f32 = 148.0;
 
 /// Draws the view.
 pub fn ui(
@@ -40,53 +40,60 @@ pub fn ui(
 ) {
     let newest = cx.studio.report().consistency.as_ref();
     panel.consistency.follow(newest, cx.jobs);
-    let is_read = newest.is_some();
+    let is_checked = newest.is_some();
     toolbar_ui(ui, panel, cx, document);
     if let Some(error) = panel.consistency.listing_error() {
         let why = error.sentence();
         widgets::draw_empty_state(ui, icons::WARNING_OCTAGON, tr!("Check failed"), &why);
         return;
     }
-    // The lists name rows of their comparison, which may not be the newest.
+    // The lists have row numbers of the check that they were made from, which may be older than
+    // `newest`, so the view shows that check.
     let Some(consistency) = panel.consistency.listed.of.clone() else {
-        return if is_read {
+        return if is_checked {
             drop(widgets::spinner(ui, 20.0))
         } else {
-            not_read_ui(ui, cx)
+            not_checked_ui(ui, cx)
         };
     };
     let area = ui.available_rect_before_wrap();
-    let rename = if document.draft().is_some() && panel.consistency.rename.open {
+    let rename_height = if document.draft().is_some() && panel.consistency.rename.open {
         rename::HEIGHT
     } else {
         0.0
     };
-    let (area, foot) = area.split_top_bottom_at_y(area.bottom() - rename);
-    let strip = if area.width() > 760.0 { STRIP } else { 0.0 };
-    let (left, right) = area.split_left_right_at_x(area.left() + strip);
-    if strip > 0.0 {
+    let (area, foot) = area.split_top_bottom_at_y(area.bottom() - rename_height);
+    let strip_width = if area.width() > 760.0 {
+        STRIP_WIDTH
+    } else {
+        0.0
+    };
+    let (left, right) = area.split_left_right_at_x(area.left() + strip_width);
+    if strip_width > 0.0 {
         ui.scope_builder(
             UiBuilder::new().max_rect(left).id_salt("consistency-strip"),
             |ui| strip_ui(ui, panel, &consistency),
         );
     }
     let rows = consistency.positions.len() as f32;
-    let table = (HEAD + ROW * rows).min((right.height() * 0.45).max(HEAD + ROW));
-    let (top, below) = right.split_top_bottom_at_y(right.top() + table);
+    let table_height = (HEAD + ROW * rows).min((right.height() * 0.45).max(HEAD + ROW));
+    let (table, below) = right.split_top_bottom_at_y(right.top() + table_height);
     ui.scope_builder(
-        UiBuilder::new().max_rect(top).id_salt("consistency-table"),
+        UiBuilder::new()
+            .max_rect(table)
+            .id_salt("consistency-table"),
         |ui| table_ui(ui, panel, cx, &consistency),
     );
-    let roots = if below.width() > 700.0 {
+    let roots_width = if below.width() > 700.0 {
         below.width() * 0.4
     } else {
         0.0
     };
-    let (matrix, groups) = below.split_left_right_at_x(below.left() + roots);
-    if roots > 0.0 {
+    let (roots, groups) = below.split_left_right_at_x(below.left() + roots_width);
+    if roots_width > 0.0 {
         ui.scope_builder(
             UiBuilder::new()
-                .max_rect(matrix)
+                .max_rect(roots)
                 .id_salt("consistency-roots"),
             |ui| roots_ui(ui, panel, cx, document, &consistency),
         );
@@ -97,7 +104,7 @@ pub fn ui(
             .id_salt("consistency-groups"),
         |ui| groups_ui(ui, panel, cx, document, &consistency),
     );
-    if rename > 0.0 {
+    if rename_height > 0.0 {
         ui.scope_builder(
             UiBuilder::new()
                 .max_rect(foot)
@@ -107,7 +114,7 @@ pub fn ui(
     }
 }
 
-fn not_read_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
+fn not_checked_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     if let Some((done, total)) = progress(cx) {
         let total = total.map_or_else(String::new, paint::format_grouped_number);
         let why = tr!(
