@@ -234,7 +234,7 @@ fn without_front_matter(text: &str) -> &str {
         .map_or(text, |(_, body)| body)
 }
 
-fn texts<'a>(collection: &'a Collection, key: &str) -> Vec<&'a str> {
+fn list_texts<'a>(collection: &'a Collection, key: &str) -> Vec<&'a str> {
     collection
         .get(key)
         .and_then(Json::as_array)

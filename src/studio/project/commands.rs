@@ -176,7 +176,7 @@ impl Studio {
             // A journal outside of the autosave folder belongs to the user and is kept.
             let own = own_journal(folder.as_deref(), &path).ok();
             // Another window that has the draft open, or restores it, keeps its journal.
-            let lock = own.as_deref().map(hold).transpose()?.flatten();
+            let lock = own.as_deref().map(lock_existing).transpose()?.flatten();
             let restored = restore(&path, ctx)?;
             let mut document = DraftDocument::with_derived_data(restored.draft);
             document.recipe = restored.recipe;
