@@ -144,8 +144,10 @@ static inline arrow_column arrow_describe(const struct ArrowSchema *schema) {
 
 /* What a column of COLUMN_OTHER holds. */
 static inline const char *arrow_other(const struct ArrowSchema *schema) {
-  static const char *const known[][2] = {{"+l", "lists"},  {"+L", "lists"}, {"+w", "lists"},        {"+v", "lists"},      {"+s", "structs"}, {"+m", "maps"},
-                                         {"d:", "decimals"}, {"tt", "times of day"}, {"tD", "durations"}, {"ti", "intervals"}, {"e", "half floats"}};
+  static const char *const known[][2] = {
+      {"+l", "lists"},   {"+L", "lists"},    {"+w", "lists"},        {"+v", "lists"},     {"+s", "structs"},   {"+m", "maps"},
+      {"d:", "decimals"}, {"e", "half floats"}, {"tt", "times of day"}, {"tD", "durations"}, {"ti", "intervals"},
+  };
   if (schema->dictionary != NULL) return "dictionary";
   for (size_t at = 0; at < sizeof known / sizeof *known; at++)
     if (strncmp(schema->format, known[at][0], strlen(known[at][0])) == 0) return known[at][1];
@@ -266,9 +268,9 @@ static inline int arrow_is_exact(const arrow_table *table, int64_t at) {
   while (arrow_next(&cell)) {
     if (arrow_is_null(&column, &cell)) continue;
     const void *values = cell.array->buffers[1];
-    if (column.kind == COLUMN_UNSIGNED ? arrow_unsigned(values, 8, cell.at) > (uint64_t)LARGEST_EXACT
-                                       : arrow_signed(values, 8, cell.at) > LARGEST_EXACT || arrow_signed(values, 8, cell.at) < -LARGEST_EXACT)
-      return 0;
+    int64_t number = arrow_signed(values, 8, cell.at);
+    /* Unsigned numbers from 2^63 are negative here, and refused by their sign. */
+    if (number > LARGEST_EXACT || number < (column.kind == COLUMN_UNSIGNED ? 0 : -LARGEST_EXACT)) return 0;
   }
   return 1;
 }

@@ -87,16 +87,18 @@ call_bridge <- function(name, ...) {
 as_condition <- function(failure, call) {
   reason <- from_json(unclass(failure))
   hints <- as.character(reason$hints)
+  text <- paste(c(reason$message, sprintf("try: %s", hints)), collapse = "\n  ")
   structure(
     class = c(paste0("taco_", reason$kind), "taco_error", "error", "condition"),
-    list(message = paste(c(reason$message, sprintf("try: %s", hints)), collapse = "\n  "), call = call, kind = reason$kind, place = reason$place, hints = hints)
+    list(message = text, call = call, kind = reason$kind, place = reason$place, hints = hints)
   )
 }
 
 data_frame <- function(columns) {
   left_out <- attr(columns, "left_out")
   if (length(left_out) > 0) message("left out: ", paste(left_out, collapse = ", "))
-  structure(as.list(setNames(columns, names(columns))), row.names = .set_row_names(attr(columns, "rows")), class = "data.frame", left_out = NULL, rows = NULL)
+  rows <- .set_row_names(attr(columns, "rows"))
+  structure(columns, left_out = NULL, rows = NULL, row.names = rows, class = "data.frame")
 }
 
 as_array <- function(values) if (is.null(values)) NULL else as.list(values)

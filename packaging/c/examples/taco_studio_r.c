@@ -335,9 +335,10 @@ static SEXP call_children(SEXP dataset, SEXP path) {
   taco_dataset *open = dataset_of(dataset);
   const char *folder = text_or_null(path);
   SEXP holder = PROTECT(new_holder("taco_memory", release_memory)), text = PROTECT(new_holder("taco_memory", release_memory));
-  taco_sample parent, *samples = NULL;
+  taco_sample parent, *samples;
   size_t count;
-  if ((folder != NULL && taco_find(open, folder, &parent) != 0) || taco_children(open, folder == NULL ? NULL : &parent, &samples, &count) != 0) {
+  int failed = folder != NULL && taco_find(open, folder, &parent) != 0;
+  if (failed || taco_children(open, folder == NULL ? NULL : &parent, &samples, &count) != 0) {
     UNPROTECT(2);
     return failure();
   }

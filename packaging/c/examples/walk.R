@@ -31,7 +31,9 @@ show(sound = report$sound, summary = report$summary)
 show(operations = as.list(vapply(taco_operations(), function(operation) operation$name, "")))
 
 # What fails says why.
-show_failure <- function(error) show(class = as.list(class(error)[1:2]), kind = error$kind, message = conditionMessage(error), place = error$place, hints = as.list(error$hints))
+show_failure <- function(error) {
+  show(class = as.list(class(error)[1:2]), kind = error$kind, message = conditionMessage(error), place = error$place, hints = as.list(error$hints))
+}
 tryCatch(taco_open("none.tacozip"), taco_error = show_failure)
 tryCatch(taco_query(dataset, "SELECT no_such_column FROM data"), taco_usage = show_failure)
 tryCatch(taco_table(dataset, 9), taco_error = show_failure)
