@@ -8,11 +8,12 @@
 #include <octave/lo-ieee.h>
 #include <octave/oct-map.h>
 #include <octave/oct.h>
-#include <octave/parse.h>
 
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "arrow_columns.h"
 #include "taco_studio.h"
@@ -37,6 +38,146 @@ std::map<int, taco_dataset *> &open_datasets() {
   return *open;
 }
 
+/* --- JSON, for which Octave has functions from version 7 on --- */
+
+/* Reads what the library writes. Objects are structs, arrays of numbers columns, other arrays cells, null is []; integers from 2^53 on are
+ * texts. */
+struct JsonReader {
+  const char *at;
+
+  void skip_spaces() { at += strspn(at, " \t\r\n"); }
+
+  octave_value read_value() {
+    skip_spaces();
+    switch (*at) {
+      case '{': return read_object();
+      case '[': return read_array();
+      case '"': return octave_value(read_text());
+      case 't': at += 4; return octave_value(true);
+      case 'f': at += 5; return octave_value(false);
+      case 'n': at += 4; return octave_value(Matrix());
+      default: return read_number();
+    }
+  }
+
+  octave_value read_number() {
+    std::string text(at, strspn(at, "+-.0123456789eE"));
+    if (text.empty()) error("taco_studio: the JSON of the library can't be read");
+    at += text.size();
+    double number = std::strtod(text.c_str(), nullptr);
+    bool is_exact = std::fabs(number) < LARGEST_EXACT || text.find_first_of(".eE") != std::string::npos;
+    return is_exact ? octave_value(number) : octave_value(text);
+  }
+
+  std::string read_text() {
+    std::string text;
+    for (at++; *at != '"' && *at != '\0'; at++) {
+      if (*at != '\\') {
+        text += *at;
+        continue;
+      }
+      switch (*++at) {
+        case 'n': text += '\n'; break;
+        case 'r': text += '\r'; break;
+        case 't': text += '\t'; break;
+        case 'b': text += '\b'; break;
+        case 'f': text += '\f'; break;
+        case 'u':
+          /* The library writes control characters alone so. */
+          text += static_cast<char>(std::strtol(std::string(at + 1, 4).c_str(), nullptr, 16));
+          at += 4;
+          break;
+        default: text += *at;
+      }
+    }
+    at++;
+    return text;
+  }
+
+  /* True, behind it, at the end of an array or object; else at the next item. */
+  bool ends(char mark) {
+    skip_spaces();
+    if (*at == ',') at++;
+    skip_spaces();
+    if (*at != mark && *at != '\0') return false;
+    at++;
+    return true;
+  }
+
+  octave_value read_array() {
+    std::vector<octave_value> items;
+    bool are_numbers = true;
+    for (at++; !ends(']'); are_numbers = are_numbers && items.back().is_double_type() && items.back().is_real_scalar())
+      items.push_back(read_value());
+    octave_idx_type count = static_cast<octave_idx_type>(items.size());
+    if (are_numbers && count > 0) {
+      ColumnVector numbers(count);
+      for (octave_idx_type item = 0; item < count; item++) numbers(item) = items[item].double_value();
+      return octave_value(numbers);
+    }
+    Cell cells(count, 1);
+    for (octave_idx_type item = 0; item < count; item++) cells(item) = items[item];
+    return octave_value(cells);
+  }
+
+  octave_value read_object() {
+    octave_scalar_map fields;
+    for (at++; !ends('}');) {
+      std::string name = read_text();
+      skip_spaces();
+      at++;
+      fields.setfield(name, read_value());
+    }
+    return octave_value(fields);
+  }
+};
+
+octave_value from_json(const char *text) { return JsonReader{text}.read_value(); }
+
+std::string quote(const std::string &text) {
+  std::string quoted = "\"";
+  for (char letter : text) {
+    char escape[8];
+    snprintf(escape, sizeof escape, "\\u%04x", static_cast<unsigned char>(letter));
+    if (static_cast<unsigned char>(letter) < 0x20) quoted += escape;
+    else quoted += (letter == '"' || letter == '\\' ? "\\" : "") + std::string(1, letter);
+  }
+  return quoted + "\"";
+}
+
+std::string number_text(double number, bool is_logical) {
+  char text[32];
+  if (is_logical) return number != 0 ? "true" : "false";
+  if (!std::isfinite(number)) return "null";
+  bool is_integer = number == std::round(number) && std::fabs(number) <= LARGEST_EXACT;
+  snprintf(text, sizeof text, is_integer ? "%.0f" : "%.15g", number);
+  if (std::strtod(text, nullptr) != number) snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
+
+/* A value as JSON. Cells, and arrays of several values, are arrays; [] is null. */
+std::string to_json(const octave_value &value) {
+  if (value.is_string()) return quote(value.string_value());
+  std::string items;
+  if (value.isstruct() && value.numel() == 1) {
+    octave_scalar_map fields = value.scalar_map_value();
+    for (auto field = fields.begin(); field != fields.end(); field++)
+      items += (items.empty() ? "" : ",") + quote(fields.key(field)) + ":" + to_json(fields.contents(field));
+    return "{" + items + "}";
+  }
+  bool is_known = value.iscell() || value.isnumeric() || value.islogical();
+  if (!is_known) error("taco_studio: a %s is not a value of JSON", value.class_name().c_str());
+  if (value.iscell()) {
+    Cell cells = value.cell_value();
+    for (octave_idx_type at = 0; at < cells.numel(); at++) items += (at == 0 ? "" : ",") + to_json(cells(at));
+    return "[" + items + "]";
+  }
+  NDArray numbers = value.array_value();
+  if (numbers.isempty()) return "null";
+  for (octave_idx_type at = 0; at < numbers.numel(); at++) items += (at == 0 ? "" : ",") + number_text(numbers(at), value.islogical());
+  return numbers.numel() == 1 ? items : "[" + items + "]";
+}
+
 /* --- arguments --- */
 
 octave_value argument(const octave_value_list &arguments, int at, const char *what) {
@@ -55,13 +196,11 @@ taco_dataset *dataset_argument(const octave_value_list &arguments) {
   return found->second;
 }
 
-octave_value from_json(const char *text) { return octave::feval("jsondecode", ovl(text, "makeValidName", false), 1)(0); }
-
 /* A request, a text of JSON or a struct, as JSON. "{}" when it is missing. */
 std::string request_argument(const octave_value_list &arguments, int at) {
   if (at >= arguments.length()) return "{}";
   octave_value request = arguments(at);
-  return request.is_string() ? request.string_value() : octave::feval("jsonencode", ovl(request), 1)(0).string_value();
+  return request.is_string() ? request.string_value() : to_json(request);
 }
 
 /* Ends the command with the library's reason: its identifier is taco_studio:KIND, and taco_studio("last_error") has place and hints. */
@@ -70,7 +209,7 @@ std::string request_argument(const octave_value_list &arguments, int at) {
   std::string json = reason == nullptr ? "{}" : reason;
   octave_scalar_map fields = from_json(json.c_str()).scalar_map_value();
   std::string text = fields.getfield("message").string_value();
-  Cell hints = fields.getfield("hints").iscell() ? fields.getfield("hints").cell_value() : Cell();
+  Cell hints = fields.getfield("hints").cell_value();
   for (octave_idx_type at = 0; at < hints.numel(); at++) text += "\n  try: " + hints(at).string_value();
   error_with_id(("taco_studio:" + fields.getfield("kind").string_value()).c_str(), "%s", text.c_str());
 }
@@ -173,7 +312,8 @@ template <class Array, class T> Array image_of(const taco_pixels &pixels, const 
 }
 
 template <class Array, class T> octave_value pixels_value(const taco_pixels &pixels) {
-  if (pixels.shape[0] * pixels.shape[1] * pixels.shape[2] * sizeof(T) != pixels.bytes) error("taco_studio: the pixels do not fit their shape");
+  size_t count = pixels.shape[0] * pixels.shape[1] * pixels.shape[2];
+  if (count * sizeof(T) != pixels.bytes) error("taco_studio: the pixels do not fit their shape");
   return octave_value(image_of<Array>(pixels, reinterpret_cast<const T *>(pixels.values)));
 }
 
@@ -264,7 +404,7 @@ octave_value read_query(const octave_value_list &arguments) {
     fields.setfield("sql", query);
     query = octave_value(fields);
   }
-  std::string request = octave::feval("jsonencode", ovl(query), 1)(0).string_value();
+  std::string request = to_json(query);
   struct ArrowArrayStream stream;
   if (taco_query(dataset, request.c_str(), &stream) != 0) fail();
   return table_value(stream);
@@ -273,6 +413,7 @@ octave_value read_query(const octave_value_list &arguments) {
 octave_value_list run_command(const std::string &command, const octave_value_list &arguments) {
   if (command == "version") return ovl(taco_version());
   if (command == "last_error") return ovl(taco_last_error() == nullptr ? octave_value(Matrix()) : from_json(taco_last_error()));
+  if (command == "json") return ovl(to_json(argument(arguments, 1, "the value")));
   if (command == "open") return ovl(open_dataset(arguments));
   if (command == "close") return close_dataset(arguments);
   if (command == "levels") return ovl(taco_levels(dataset_argument(arguments)));
@@ -312,18 +453,20 @@ Reads TACO datasets and runs the operations of Taco Studio.\n\
   taco_studio (\"children\", dataset, FOLDER)       ids in a FOLDER, or of level 0, and which are FOLDERs\n\
   taco_studio (\"read\", dataset, SAMPLE)           the bytes of a FILE; SAMPLE is ids or positions: roi_0007/s2/t02\n\
   taco_studio (\"gdal_path\", dataset, SAMPLE)      the path by which GDAL reads it\n\
-  [values, valid] = taco_studio (\"pixels\", dataset, SAMPLE, REQUEST)   rows x columns x bands; valid is false where the raster has no\n\
-                                                  data; REQUEST: bands, window, size, resampling\n\
+  [values, valid] = taco_studio (\"pixels\", dataset, SAMPLE, REQUEST)   rows x columns x bands; valid is false where\n\
+                                                  there is no data; REQUEST: bands, window, size, resampling\n\
   taco_studio (\"operations\")                      name, purpose and request of each operation\n\
   taco_studio (\"operate\", NAME, REQUEST)          summary, sound, output\n\
   taco_studio (\"allow_programs\"), taco_studio (\"allow_connect\"), taco_studio (\"version\")\n\
+  taco_studio (\"json\", VALUE)                     a value as JSON\n\
   taco_studio (\"last_error\")                      kind, message, place and hints of the last failure of the library\n\
 \n\
-A table is a struct with a column in each field: t.(\"stac:crs\"). Texts and bytes are cells; dates and times seconds since 1970-01-01 UTC,\n\
-as time () gives; NULL is NA. 64-bit integers are numbers where doubles have all of a column exactly, else texts. A warning\n\
+A table is a struct with a column in each field: t.(\"stac:crs\"). Texts and bytes are cells; dates and times seconds\n\
+since 1970-01-01 UTC, as time () gives; NULL is NA. 64-bit integers are numbers where doubles have all of a column exactly, else texts. A warning\n\
 (taco_studio:left_out) names the columns that are left out: lists, structs, decimals.\n\
 \n\
-OPTIONS and REQUEST are structs or texts of JSON. In a struct an array of one value is a cell: struct (\"bands\", {{1}}).\n\
+OPTIONS and REQUEST are structs or texts of JSON. In a struct an array of one value is a cell: struct (\"bands\", {{1}}). Results that\n\
+the library writes as JSON are structs, in which arrays of numbers are columns and other arrays cells.\n\
 An error's identifier is taco_studio:KIND.") {
   /* The datasets outlive `clear all`. */
   interp.mlock();

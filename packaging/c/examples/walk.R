@@ -32,7 +32,8 @@ show(operations = as.list(vapply(taco_operations(), function(operation) operatio
 
 # What fails says why.
 show_failure <- function(error) {
-  show(class = as.list(class(error)[1:2]), kind = error$kind, message = conditionMessage(error), place = error$place, hints = as.list(error$hints))
+  text <- conditionMessage(error)
+  show(class = as.list(class(error)[1:2]), kind = error$kind, message = text, place = error$place, hints = as.list(error$hints))
 }
 tryCatch(taco_open("none.tacozip"), taco_error = show_failure)
 tryCatch(taco_query(dataset, "SELECT no_such_column FROM data"), taco_usage = show_failure)

@@ -2,10 +2,11 @@
 % taco_studio.oct is beside this file.
 1;
 function show (varargin)
-  % A cell is one value, not an array of structs.
-  is_cell = cellfun (@iscell, varargin);
-  varargin(is_cell) = cellfun (@(value) {value}, varargin(is_cell), "UniformOutput", false);
-  puts ([jsonencode(struct (varargin{:})), "\n"]);
+  value = struct ();
+  for at = 1:2:numel (varargin)
+    value.(varargin{at}) = varargin{at + 1};
+  end
+  disp (taco_studio ("json", value));
 end
 function show_failure (failure)
   reason = taco_studio ("last_error");
@@ -13,12 +14,12 @@ function show_failure (failure)
         "hints", reason.hints);
 end
 
-arguments = argv ();
-if (numel (arguments) != 3)
+words = argv ();
+if (numel (words) != 3)
   error ("usage: octave-cli walk.m DATASET SQL SAMPLE");
 end
 addpath (fileparts (mfilename ("fullpath")));
-[path, sql, sample] = arguments{:};
+[path, sql, sample] = words{:};
 
 dataset = taco_studio ("open", path);
 description = taco_studio ("describe", dataset);
@@ -46,7 +47,7 @@ show ("shape", shape, "type", class (pixels), "first_row", pixels(1, :, 1), "sec
 
 report = taco_studio ("operate", "validate", struct ("input", path, "deep", true));
 show ("sound", report.sound, "summary", report.summary);
-show ("operations", {taco_studio("operations").name});
+show ("operations", cellfun (@(operation) operation.name, taco_studio ("operations"), "UniformOutput", false));
 
 % What fails says why.
 try
