@@ -155,7 +155,7 @@ std::string number_text(double number, bool is_logical) {
   return text;
 }
 
-/* A value as JSON. Cells, and arrays of several values, are arrays; [] is null. */
+/* A value as JSON. Cells, and arrays of several values, are arrays; [] is null, as where JSON is read. */
 std::string to_json(const octave_value &value) {
   if (value.is_string()) return quote(value.string_value());
   std::string items;
@@ -173,8 +173,9 @@ std::string to_json(const octave_value &value) {
     return "[" + items + "]";
   }
   NDArray numbers = value.array_value();
-  if (numbers.isempty()) return "null";
-  for (octave_idx_type at = 0; at < numbers.numel(); at++) items += (at == 0 ? "" : ",") + number_text(numbers(at), value.islogical());
+  if (numbers.dims().zero_by_zero()) return "null";
+  for (octave_idx_type at = 0; at < numbers.numel(); at++)
+    items += (at == 0 ? "" : ",") + number_text(numbers(at), value.islogical());
   return numbers.numel() == 1 ? items : "[" + items + "]";
 }
 
@@ -412,7 +413,7 @@ octave_value read_query(const octave_value_list &arguments) {
 
 octave_value_list run_command(const std::string &command, const octave_value_list &arguments) {
   if (command == "version") return ovl(taco_version());
-  if (command == "last_error") return ovl(taco_last_error() == nullptr ? octave_value(Matrix()) : from_json(taco_last_error()));
+  if (command == "last_error") return ovl(from_json(taco_last_error() == nullptr ? "null" : taco_last_error()));
   if (command == "json") return ovl(to_json(argument(arguments, 1, "the value")));
   if (command == "open") return ovl(open_dataset(arguments));
   if (command == "close") return close_dataset(arguments);
@@ -462,8 +463,9 @@ Reads TACO datasets and runs the operations of Taco Studio.\n\
   taco_studio (\"last_error\")                      kind, message, place and hints of the last failure of the library\n\
 \n\
 A table is a struct with a column in each field: t.(\"stac:crs\"). Texts and bytes are cells; dates and times seconds\n\
-since 1970-01-01 UTC, as time () gives; NULL is NA. 64-bit integers are numbers where doubles have all of a column exactly, else texts. A warning\n\
-(taco_studio:left_out) names the columns that are left out: lists, structs, decimals.\n\
+since 1970-01-01 UTC, as time () gives; NULL is NA, and a column of booleans with NULL one of numbers. 64-bit integers\n\
+are numbers where doubles have all of a column exactly, else texts. A warning (taco_studio:left_out) names the columns\n\
+that are left out: lists, structs, decimals.\n\
 \n\
 OPTIONS and REQUEST are structs or texts of JSON. In a struct an array of one value is a cell: struct (\"bands\", {{1}}). Results that\n\
 the library writes as JSON are structs, in which arrays of numbers are columns and other arrays cells.\n\

@@ -10,24 +10,25 @@ show <- function(...) cat(json_of(list(...)), "\n", sep = "")
 dataset <- taco_open(arguments[1])
 show(version = taco_version(), levels = taco_levels(dataset), title = taco_describe(dataset)$collection$title)
 
-table <- taco_table(dataset)
-show(rows = nrow(table), columns = as.list(names(table)))
-
-answer <- taco_query(dataset, arguments[2])
-for (name in names(answer)) {
-  values <- answer[[name]]
-  if (inherits(values, "POSIXct")) values <- as.numeric(values)
-  show(column = name, class = class(answer[[name]])[1], values = as.list(values))
+show_columns <- function(from, table) {
+  for (name in names(table)) {
+    values <- table[[name]]
+    if (inherits(values, "POSIXct")) values <- as.numeric(values)
+    show(from = from, column = name, class = class(table[[name]])[1], values = as.list(values))
+  }
 }
+show_columns("table", taco_table(dataset))
+show_columns("query", taco_query(dataset, arguments[2]))
 
 show(roots = as.list(taco_children(dataset)$id))
 bytes <- taco_read(dataset, arguments[3])
 show(size = length(bytes), sum = sum(as.integer(bytes)), path = taco_gdal_path(dataset, arguments[3]))
-pixels <- taco_pixels(dataset, arguments[3], bands = 1, window = c(1, 0, 3, 2))
-show(shape = as.list(dim(pixels)), type = typeof(pixels), first_row = as.list(pixels[1, , 1]), second_row = as.list(pixels[2, , 1]))
+pixels <- taco_pixels(dataset, arguments[3], window = c(1, 0, 3, 2))
+last <- pixels[, , dim(pixels)[3]]
+show(shape = as.list(dim(pixels)), type = typeof(pixels), last_band = list(last[1, ], last[2, ]))
 
 report <- taco_operate("validate", list(input = arguments[1], deep = TRUE))
-show(sound = report$sound, summary = report$summary)
+show(sound = report$sound, summary = report$summary, findings = length(report$output$findings))
 show(operations = as.list(vapply(taco_operations(), function(operation) operation$name, "")))
 
 # What fails says why.

@@ -8,6 +8,16 @@ function show (varargin)
   end
   disp (taco_studio ("json", value));
 end
+function show_columns (from, table)
+  for name = fieldnames (table)'
+    values = table.(name{1});
+    kind = class (values);
+    if (! iscell (values))
+      values = num2cell (values);
+    end
+    show ("from", from, "column", name{1}, "class", kind, "values", values);
+  end
+end
 function show_failure (failure)
   reason = taco_studio ("last_error");
   show ("identifier", failure.identifier, "message", failure.message, "kind", reason.kind, "place", reason.place, ...
@@ -25,28 +35,20 @@ dataset = taco_studio ("open", path);
 description = taco_studio ("describe", dataset);
 show ("version", taco_studio ("version"), "levels", taco_studio ("levels", dataset), "title", description.collection.title);
 
-table = taco_studio ("table", dataset);
-show ("rows", numel (table.id), "columns", fieldnames (table));
-
-answer = taco_studio ("query", dataset, sql);
-for name = fieldnames (answer)'
-  values = answer.(name{1});
-  kind = class (values);
-  if (! iscell (values))
-    values = num2cell (values);
-  end
-  show ("column", name{1}, "class", kind, "values", values);
-end
+show_columns ("table", taco_studio ("table", dataset));
+show_columns ("query", taco_studio ("query", dataset, sql));
 
 show ("roots", taco_studio ("children", dataset).id);
 bytes = taco_studio ("read", dataset, sample);
 show ("size", numel (bytes), "sum", sum (double (bytes)), "path", taco_studio ("gdal_path", dataset, sample));
-[pixels, valid] = taco_studio ("pixels", dataset, sample, '{"bands": [1], "window": [1, 0, 3, 2]}');
+[pixels, valid] = taco_studio ("pixels", dataset, sample, struct ("window", [1, 0, 3, 2]));
+last = double (pixels(:, :, end));
+last(! valid(:, :, end)) = NA;
 shape = arrayfun (@(side) size (pixels, side), 1:3);
-show ("shape", shape, "type", class (pixels), "first_row", pixels(1, :, 1), "second_row", pixels(2, :, 1), "valid", all (valid(:)));
+show ("shape", shape, "type", class (pixels), "last_band", {last(1, :), last(2, :)});
 
 report = taco_studio ("operate", "validate", struct ("input", path, "deep", true));
-show ("sound", report.sound, "summary", report.summary);
+show ("sound", report.sound, "summary", report.summary, "findings", numel (report.output.findings));
 show ("operations", cellfun (@(operation) operation.name, taco_studio ("operations"), "UniformOutput", false));
 
 % What fails says why.
