@@ -390,11 +390,10 @@ fn expect_classes(lines: &[Value], classes: &[(&str, &str)]) {
     }
 }
 
-#[test]
-fn a_user_of_r_reads_what_the_command_line_reads() {
-    let workspace = Workspace::new();
-    create_typed_set(&workspace);
-    let (include, link) = copy_examples(&workspace);
+/// Compiles the bridge to R in the folder of the copied examples.
+#[track_caller]
+fn compile_for_r(workspace: &Workspace) {
+    let (include, link) = copy_examples(workspace);
     let mut compile = Command::new("R");
     compile
         .args(["CMD", "SHLIB", "-o", "examples/taco_studio_r.so"])
@@ -403,7 +402,41 @@ fn a_user_of_r_reads_what_the_command_line_reads() {
         .env("PKG_CFLAGS", "-Wall -Werror")
         .env("PKG_LIBS", link.join(" "));
     workspace.run(compile).expect_code(0);
+}
 
+/// The same for Octave.
+#[track_caller]
+fn compile_for_octave(workspace: &Workspace) {
+    let (include, link) = copy_examples(workspace);
+    let mut compile = Command::new("mkoctfile");
+    compile
+        .args(["-Wall", "-o", "examples/taco_studio.oct"])
+        .arg(include)
+        .args(link)
+        .arg("examples/taco_studio.cc");
+    workspace.run(compile).expect_code(0);
+}
+
+/// Runs the code that `docs/C.md` has in this language, in the folder of the examples. Returns what
+/// it prints.
+#[track_caller]
+fn run_document(workspace: &Workspace, language: &str, enter: &str, program: &str) -> String {
+    workspace.studio(["sample", "examples/made"]).expect_code(0);
+    let text = std::fs::read_to_string(project_folder().join("docs/C.md")).expect("is there");
+    let opening = format!("```{language}\n");
+    let (_, rest) = text.split_once(&opening).expect("a block");
+    let (code, _) = rest.split_once("```").expect("an end");
+    let script = workspace.write("document", format!("{enter}\n{code}"));
+    let mut command = Command::new(program);
+    command.arg(script);
+    workspace.run(command).expect_code(0).stdout
+}
+
+#[test]
+fn a_user_of_r_reads_what_the_command_line_reads() {
+    let workspace = Workspace::new();
+    create_typed_set(&workspace);
+    compile_for_r(&workspace);
     let lines = run_walk(&workspace, "Rscript", "examples/walk.R");
     expect_columns(
         &workspace,
@@ -441,15 +474,7 @@ fn a_user_of_r_reads_what_the_command_line_reads() {
 fn a_user_of_octave_reads_what_the_command_line_reads() {
     let workspace = Workspace::new();
     create_typed_set(&workspace);
-    let (include, link) = copy_examples(&workspace);
-    let mut compile = Command::new("mkoctfile");
-    compile
-        .args(["-Wall", "-o", "examples/taco_studio.oct"])
-        .arg(include)
-        .args(link)
-        .arg("examples/taco_studio.cc");
-    workspace.run(compile).expect_code(0);
-
+    compile_for_octave(&workspace);
     let lines = run_walk(&workspace, "octave-cli", "examples/walk.m");
     expect_columns(
         &workspace,
@@ -479,4 +504,34 @@ fn a_user_of_octave_reads_what_the_command_line_reads() {
         identifiers,
         ["taco_studio:io", "taco_studio:usage", "taco_studio:usage"]
     );
+}
+
+#[test]
+fn the_code_for_r_of_the_document_runs() {
+    let workspace = Workspace::new();
+    compile_for_r(&workspace);
+    let printed = run_document(&workspace, "r", "setwd(\"examples\")", "Rscript");
+    for part in [
+        "danube_0001",
+        "24 32  3",
+        "FeatureCollection",
+        "The dataset is valid",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+}
+
+#[test]
+fn the_code_for_octave_of_the_document_runs() {
+    let workspace = Workspace::new();
+    compile_for_octave(&workspace);
+    let printed = run_document(&workspace, "octave", "cd examples", "octave-cli");
+    for part in [
+        "2023-05-12",
+        "FeatureCollection",
+        "The dataset is valid",
+        "taco_studio:io",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
 }
