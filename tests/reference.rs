@@ -25,8 +25,8 @@ const RULES: &str = "# Rules\n\n\
 const OPERATIONS: &str = "# Operations\n\n\
     Every operation with the fields of its request, for scripts of `replay` (beside `command`), \
     the [Python module](PYTHON.md),\n\
-    [agents](AGENTS.md) and the C library. `src/ops/operation_list.rs` has the list; a request \
-    without a field has its usual value.\n\n";
+    [agents](AGENTS.md) and the [C library](C.md). `src/ops/operation_list.rs` has the list; a \
+    request without a field has its usual value.\n\n";
 
 fn made(head: &str, arguments: &[&str]) -> String {
     let ran = Workspace::new().studio(arguments).expect_code(0);

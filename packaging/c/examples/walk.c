@@ -7,30 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arrow's C interface, of which this program needs the stream and the lengths of its batches. */
-#define ARROW_C_STREAM_INTERFACE
-struct ArrowSchema {
-  const char *format, *name, *metadata;
-  int64_t flags, n_children;
-  struct ArrowSchema **children, *dictionary;
-  void (*release)(struct ArrowSchema *);
-  void *private_data;
-};
-struct ArrowArray {
-  int64_t length, null_count, offset, n_buffers, n_children;
-  const void **buffers;
-  struct ArrowArray **children, *dictionary;
-  void (*release)(struct ArrowArray *);
-  void *private_data;
-};
-struct ArrowArrayStream {
-  int (*get_schema)(struct ArrowArrayStream *, struct ArrowSchema *);
-  int (*get_next)(struct ArrowArrayStream *, struct ArrowArray *);
-  const char *(*get_last_error)(struct ArrowArrayStream *);
-  void (*release)(struct ArrowArrayStream *);
-  void *private_data;
-};
-
+#include "arrow_columns.h"
 #include "taco_studio.h"
 
 static void fail(void) {
@@ -40,21 +17,15 @@ static void fail(void) {
 
 /* Rows and columns of a stream, which is released. */
 static void print_stream(const char *name, struct ArrowArrayStream *stream) {
-  struct ArrowSchema schema;
-  if (stream->get_schema(stream, &schema) != 0) fail();
-  int64_t rows = 0;
-  for (;;) {
-    struct ArrowArray batch;
-    if (stream->get_next(stream, &batch) != 0) fail();
-    if (batch.release == NULL) break;
-    rows += batch.length;
-    batch.release(&batch);
+  arrow_table table;
+  if (arrow_collect(stream, &table) != 0) {
+    fprintf(stderr, "%s\n", table.problem);
+    exit(1);
   }
-  printf("{\"%s\": {\"rows\": %lld, \"columns\": [", name, (long long)rows);
-  for (int64_t at = 0; at < schema.n_children; at++) printf("%s\"%s\"", at ? ", " : "", schema.children[at]->name);
+  printf("{\"%s\": {\"rows\": %lld, \"columns\": [", name, (long long)table.rows);
+  for (int64_t at = 0; at < table.schema.n_children; at++) printf("%s\"%s\"", at ? ", " : "", table.schema.children[at]->name);
   printf("]}}\n");
-  schema.release(&schema);
-  stream->release(stream);
+  arrow_release(&table);
 }
 
 int main(int count, char **arguments) {
