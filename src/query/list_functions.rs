@@ -198,13 +198,42 @@ fn result_field(
 }
 
 /// `list_value` with elements of this type.
-pub(super) fn written_list(dtype: DataType) -> UserDefinedFunction {
+fn written_list(dtype: DataType) -> UserDefinedFunction {
     let item = dtype.clone();
     elementwise(
         LIST_VALUE,
         move |_| Ok(DataType::List(Box::new(item.clone()))),
         move |columns| list_value(columns, &dtype),
     )
+}
+
+/// What calls of [`written_list`] are marked with.
+const WRITTEN_LIST: &str = "written_list";
+
+/// A list of expressions whose elements have this type.
+pub(super) fn written_list_call(dtype: DataType, elements: Vec<Expr>) -> Expr {
+    let mut call = written_list(dtype).call(elements);
+    if let Expr::AnonymousFunction { fmt_str, .. } = &mut call {
+        **fmt_str = WRITTEN_LIST.into();
+    }
+    call
+}
+
+/// The elements of a list that a statement writes, as `[…]` or `list_value(…)`.
+pub(super) fn written_elements(list: &Expr) -> Option<&[Expr]> {
+    match list {
+        Expr::AnonymousFunction {
+            input,
+            function,
+            fmt_str,
+            ..
+        } => {
+            let is_list = RecognisedFunction::WrittenList.matches(function)
+                || fmt_str.as_str() == WRITTEN_LIST;
+            is_list.then_some(input.as_slice())
+        }
+        _ => None,
+    }
 }
 
 fn dtypes(columns: &[Column]) -> Vec<DataType> {

@@ -8,7 +8,7 @@ use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
 use super::engine_errors::refusal;
-use super::list_functions::{elementwise, written_list};
+use super::list_functions::{elementwise, written_list_call};
 use super::nested_values::{
     broadcast_row, common_type, comparable_type, extreme_of, is_nested, keep_first_field,
     order_keys, row_count, stack_columns, take_places,
@@ -142,7 +142,7 @@ pub(super) fn rewrite_nested(part: Expr, schema: &Schema) -> PolarsResult<Expr> 
             let Some(dtypes) = input.iter().map(dtype).collect::<Option<Vec<_>>>() else {
                 return Ok(part);
             };
-            written_list(common_type(&dtypes)?).call(input.clone())
+            written_list_call(common_type(&dtypes)?, input.clone())
         }
         other => other,
     })

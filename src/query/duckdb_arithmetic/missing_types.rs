@@ -11,9 +11,9 @@ use polars::prelude::*;
 
 use super::expressions::{has_one_type, schema_of, type_of_expression};
 use super::fractions::is_quotient;
-use crate::query::functions;
-use crate::query::list_functions::elementwise;
+use crate::query::list_functions::{elementwise, written_elements};
 use crate::query::recognised_functions::{RecognisedFunction, name_of_called};
+use crate::query::{functions, list_functions};
 
 /// A type that the engine lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,13 +202,29 @@ impl TypedRows {
             } => self.keep_json(Arc::make_mut(inner)),
             Expr::AnonymousFunction {
                 input, function, ..
-            } if RecognisedFunction::WrittenList.matches(function)
-                || name_of_called(function) == Some(MAP_VALUE) =>
-            {
+            } if name_of_called(function) == Some(MAP_VALUE) => {
                 input.iter_mut().for_each(|value| self.keep_json(value));
             }
-            _ => {}
+            list => {
+                if let Some(json) = self.list_of_json(list) {
+                    *list = json;
+                }
+            }
         }
+    }
+
+    /// A written list whose elements are JSON, marked so that they stay as they are; `None` of
+    /// others.
+    fn list_of_json(&self, list: &Expr) -> Option<Expr> {
+        let elements = written_elements(list)?;
+        if self.common_type(elements.iter()) != Some(MissingType::Json) {
+            return None;
+        }
+        let keep = functions::function("json_within")?;
+        let kept = elements
+            .iter()
+            .map(|element| keep.clone().call(vec![element.clone()]));
+        Some(list_functions::function("list_value")?.call(kept.collect()))
     }
 
     fn is_whole(&self, expression: &Expr) -> bool {
