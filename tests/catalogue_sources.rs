@@ -531,15 +531,13 @@ fn catalogues_that_can_t_be_taken_are_refused_with_the_reason() {
     // A catalogue of a server names no file of this machine: a path is that of its server.
     let mut local = items[1].clone();
     let red = workspace.path("catalogue/data/scene_1/red.tif");
-    local["assets"]["red"]["href"] = format!("file://{}", red.display()).into();
+    local["assets"]["red"]["href"] = red.display().to_string().into();
     write_json(&workspace, "catalogue/local.json", &local);
     create(&workspace, "catalogue/local.json", &[]).expect_code(0);
     let server = Server::of(&workspace.path("catalogue"));
     let ran = create(&workspace, &server.url("local.json"), &[]).expect_code(2);
     assert!(ran.stderr.contains("the asset red of scene_1"), "{ran}");
-    let path = local["assets"]["red"]["href"].as_str().expect("a path");
-    let url = format!("file://{path}");
-    local["assets"]["red"]["href"] = url.into();
+    local["assets"]["red"]["href"] = format!("file://{}", red.display()).into();
     write_json(&workspace, "catalogue/url.json", &local);
     let ran = create(&workspace, &server.url("url.json"), &[]).expect_code(2);
     assert!(
