@@ -1,7 +1,7 @@
 //! Simulation: chains of operations under faults of the disk and of stores, kills, losses of power,
-//! jumps of the clock and sources that are exchanged, all from one seed. After each step the outputs are the old or
-//! the new ones, whole, and nothing else is left. `./packaging/simulate` tries many seeds, or one
-//! again.
+//! jumps of the clock and sources that are exchanged, all from one seed. After each step the
+//! outputs are the old or the new ones, whole, and nothing else is left. `./packaging/simulate`
+//! tries many seeds, or one again.
 //!
 //! Each step runs in a process of its own, forked from one in which nothing has run, so that a step
 //! takes some milliseconds. What the new outputs are is computed by the same step without faults,

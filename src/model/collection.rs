@@ -138,8 +138,8 @@ impl Collection {
         found
     }
 
-    /// Initial collection of a new draft: every known key, most with an empty value, so that the form
-    /// and the checks show what is missing.
+    /// Initial collection of a new draft: every known key, most with an empty value, so that the
+    /// form and the checks show what is missing.
     pub fn template() -> Self {
         let Json::Object(fields) = json!({
             "id": "", "dataset_version": "0.1.0", "description": "", "licenses": [],

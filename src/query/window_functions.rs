@@ -825,12 +825,8 @@ fn find_key_place(rows: &PartitionedRows, at: usize, wanted: Option<f64>, is_sta
 /// The position where GROUPS starts or ends, `groups` of peers away from the row at `at`.
 fn find_group_place(rows: &PartitionedRows, at: usize, groups: i64, is_start: bool) -> usize {
     let (start, end) = (rows.parts[at].0 as usize, rows.parts[at].1 as usize);
-    let group_of = |at: usize| {
-        let above = rows
-            .group_starts
-            .partition_point(|start| *start as usize <= at);
-        above as i64 - 1
-    };
+    let starts = &rows.group_starts;
+    let group_of = |at| starts.partition_point(|start| *start as usize <= at) as i64 - 1;
     let wanted = group_of(at).saturating_add(groups);
     // Beyond the partition a frame is empty on that side.
     if wanted < group_of(start) {

@@ -265,8 +265,8 @@ fn rows_of_split(names: &[Json], rows: &[Json], index: Option<&Json>) -> Result<
     Ok(JsonRows::from_objects(found))
 }
 
-/// Lists of samples by the parts of a split that they are in, `{"train": […], "test": […]}`, as rows
-/// of a sample and a part; `None` for other lists, and where a sample is in two of them.
+/// Lists of samples by the parts of a split that they are in, `{"train": […], "test": […]}`, as
+/// rows of a sample and a part; `None` for other lists, and where a sample is in two of them.
 fn rows_of_parts(document: &Map<String, Json>) -> Option<JsonRows> {
     let is_part = |name: &String| PARTS.contains(&name.to_ascii_lowercase().as_str());
     if document.len() < 2 || !document.keys().all(is_part) {

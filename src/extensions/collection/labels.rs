@@ -41,8 +41,8 @@ enum ClassCategory {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for two classes whose names differ at most in the
-/// blanks around them, an empty name, or an invalid colour. Classes may share a category, which is a
-/// warning of validation.
+/// blanks around them, an empty name, or an invalid colour. Classes may share a category, which is
+/// a warning of validation.
 pub fn labels(given: &Json) -> Result<CollectionFields> {
     let given: LabelOptions = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());

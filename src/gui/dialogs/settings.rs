@@ -255,7 +255,8 @@ impl SettingsDialog {
         ui.add(egui::Label::new(theme::style_small_text(text, t.tx3)).wrap());
     }
 
-    /// The price in a field: `None` when the field is empty, `stored` while its text is not a price.
+    /// The price in a field: `None` when the field is empty, `stored` while its text is not a
+    /// price.
     fn parse_typed_price(&self, index: usize, stored: Option<f64>) -> Option<f64> {
         let text = self
             .typed_prices

@@ -30,6 +30,14 @@ impl MissingType {
             Self::Json => "JSON",
         }
     }
+
+    /// True for the types by which the engine replaces it.
+    fn fits(self, dtype: &DataType) -> bool {
+        match self {
+            Self::HugeInt => dtype.is_integer(),
+            Self::Json => dtype.is_string(),
+        }
+    }
 }
 
 /// The columns of a plan whose types the engine lacks.
@@ -92,15 +100,13 @@ pub(super) fn name_missing_types(
     schema: &Schema,
 ) -> PolarsResult<Vec<Option<String>>> {
     let missing = missing_types(plan)?;
-    let name = |(column, dtype): (&PlSmallStr, &DataType)| {
-        let found = *missing.get(column)?;
-        let fits = match found {
-            MissingType::HugeInt => dtype.is_integer(),
-            MissingType::Json => dtype.is_string(),
-        };
-        fits.then(|| found.name().to_owned())
-    };
-    Ok(schema.iter().map(name).collect())
+    let columns = schema.iter();
+    Ok(columns
+        .map(|(column, dtype)| {
+            let found = missing.get(column)?;
+            found.fits(dtype).then(|| found.name().to_owned())
+        })
+        .collect())
 }
 
 /// Expressions over the rows of `input` with the names of such types in `typeof`, and with JSON in

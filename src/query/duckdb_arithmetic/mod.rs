@@ -65,17 +65,13 @@ pub(super) fn schema_of_result(frame: LazyFrame) -> PolarsResult<SchemaRef> {
 /// The plan with the functions of constants as their values. Types that the engine lacks can't be
 /// named in it any more: a value does not have the function that gave it.
 fn fold_plan(from: DslPlan) -> PolarsResult<DslPlan> {
-    let fold = |expressions: Vec<Expr>| {
-        let folded = expressions.into_iter();
-        folded.map(constant_folding::fold_constants).collect()
-    };
     Ok(match map_inputs(from, fold_plan)? {
         DslPlan::Select {
             expr,
             input,
             options,
         } => DslPlan::Select {
-            expr: fold(expr),
+            expr: fold_each(expr),
             input,
             options,
         },
@@ -84,12 +80,17 @@ fn fold_plan(from: DslPlan) -> PolarsResult<DslPlan> {
             input,
             options,
         } => DslPlan::HStack {
-            exprs: fold(exprs),
+            exprs: fold_each(exprs),
             input,
             options,
         },
         other => other,
     })
+}
+
+fn fold_each(expressions: Vec<Expr>) -> Vec<Expr> {
+    let expressions = expressions.into_iter();
+    expressions.map(constant_folding::fold_constants).collect()
 }
 
 fn rewrite_plan(from: DslPlan) -> PolarsResult<DslPlan> {

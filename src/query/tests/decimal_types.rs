@@ -317,7 +317,8 @@ fn json_becomes_values_of_a_structure() {
         (
             r#"SELECT from_json('{"a":1,"b":["x"]}', '{"a":"BIGINT","b":["VARCHAR"]}').b[1],
                 json_transform('{"a":1,"b":"x"}', '{"a":"INTEGER","b":"VARCHAR"}'),
-                typeof(from_json('[1.5]', '["DOUBLE"]')), from_json('{"a":"x"}', '{"a":"DATE"}').a"#,
+                typeof(from_json('[1.5]', '["DOUBLE"]')),
+                from_json('{"a":"x"}', '{"a":"DATE"}').a"#,
             json!([["x", {"a": 1, "b": "x"}, "DOUBLE[]", null]]),
         ),
         (
