@@ -869,7 +869,7 @@ impl ExtensionRun {
 
     fn rebuild(
         &self,
-        tortilla: Arc<Tortilla>,
+        mut tortilla: Arc<Tortilla>,
         level: usize,
         replace: bool,
         next: &mut [usize],
@@ -885,7 +885,6 @@ impl ExtensionRun {
             .unwrap_or_default();
         let first = next[level];
         next[level] += tortilla.samples.len();
-        let mut tortilla = tortilla;
         let Tortilla {
             schema: old_schema,
             samples,

@@ -26,8 +26,14 @@ static RECOGNISED: RecognisedFunctions = RecognisedFunctions {
     named: OnceLock::new(),
 };
 
-/// Functions of scalars whose calls are recognised by their names.
-const NAMED: [&str; 11] = [
+/// The function that gives a value as JSON.
+pub(super) const TO_JSON: &str = "to_json";
+
+/// The function that gives lists of keys and of values as a map.
+pub(super) const MAP_VALUE: &str = "map_value";
+
+/// Functions of the engine whose texts are JSON.
+pub(super) const JSON_FUNCTIONS: [&str; 10] = [
     "json",
     "json_array",
     "json_extract",
@@ -36,10 +42,14 @@ const NAMED: [&str; 11] = [
     "json_object",
     "json_of_value",
     "json_structure",
-    "map_value",
-    "to_json",
+    TO_JSON,
     "try_json_of_value",
 ];
+
+/// Functions of scalars whose calls are recognised by their names.
+fn named_functions() -> impl Iterator<Item = &'static str> {
+    JSON_FUNCTIONS.into_iter().chain([MAP_VALUE])
+}
 
 /// The function of this name whose calls are recognised by it; `build` makes such functions at the
 /// first call. `None` for another name.
@@ -47,12 +57,11 @@ pub(super) fn get_or_build_named(
     name: &str,
     build: impl Fn(&str) -> Option<UserDefinedFunction>,
 ) -> Option<UserDefinedFunction> {
-    if !NAMED.contains(&name) {
+    if !named_functions().any(|known| known == name) {
         return None;
     }
     let named = RECOGNISED.named.get_or_init(|| {
-        let names = NAMED.into_iter();
-        names
+        named_functions()
             .filter_map(|name| Some((name, build(name)?)))
             .collect()
     });

@@ -12,7 +12,9 @@ use polars::prelude::*;
 use super::expressions::{has_one_type, schema_of, type_of_expression};
 use super::fractions::is_quotient;
 use crate::query::list_functions::{elementwise, written_elements};
-use crate::query::recognised_functions::{RecognisedFunction, name_of_called};
+use crate::query::recognised_functions::{
+    JSON_FUNCTIONS, MAP_VALUE, RecognisedFunction, TO_JSON, name_of_called,
+};
 use crate::query::{functions, list_functions};
 
 /// A type that the engine lacks.
@@ -49,26 +51,6 @@ const WIDE_FUNCTIONS: [RecognisedFunction; 3] = [
     RecognisedFunction::WindowSum,
     RecognisedFunction::Factorial,
 ];
-
-/// Functions of the engine whose texts are JSON.
-const JSON_FUNCTIONS: [&str; 10] = [
-    "json",
-    "json_array",
-    "json_extract",
-    "json_extract_path",
-    "json_merge_patch",
-    "json_object",
-    "json_of_value",
-    "json_structure",
-    TO_JSON,
-    "try_json_of_value",
-];
-
-/// The function that gives a value as JSON.
-const TO_JSON: &str = "to_json";
-
-/// The function that gives lists of keys and of values as a map.
-const MAP_VALUE: &str = "map_value";
 
 /// Functions that give their arguments as JSON, in one array or object.
 const JSON_COLLECTIONS: [&str; 2] = ["json_array", "json_object"];
@@ -256,10 +238,9 @@ impl TypedRows {
     /// The type that all of these values have together, if the engine lacks it.
     fn common_type<'e>(
         &self,
-        values: impl Iterator<Item = &'e Expr> + Clone,
+        mut values: impl Iterator<Item = &'e Expr> + Clone,
     ) -> Option<MissingType> {
         let found = values.clone().find_map(|value| self.missing_type(value))?;
-        let mut values = values;
         values
             .all(|value| self.fits_beside(value, found))
             .then_some(found)
